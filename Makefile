@@ -1,0 +1,50 @@
+# Everything a newcomer or a CI machine needs; it takes Python 3.11 or newer and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup demo test lint format coverage bench-memory pictures clean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+# The package alone, for those who only want to use it.
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# With everything that tests, lint and docs need.
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(VENV)/installed-dev  ## make .venv with the package and all development tools
+
+demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-learn, into demo/
+	$(BIN)/minmargin demo --out demo
+
+test: $(VENV)/installed-dev  ## run all tests and doctests
+	$(BIN)/python -m pytest --numprocesses auto
+
+coverage: $(VENV)/installed-dev  ## run all tests and show what they do not reach
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term-missing --cov-fail-under=95
+
+lint: $(VENV)/installed-dev  ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/installed-dev  ## mend style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-memory: $(VENV)/installed-dev  ## peak memory of a selection from 10 million rows of Parquet
+	$(BIN)/python benchmarks/memory.py
+
+pictures: $(VENV)/installed-dev  ## draw the pictures of README and docs anew
+	$(BIN)/python docs/draw_pictures.py
+
+clean:  ## remove what make made
+	rm -rf $(VENV) demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,52 @@
+"""minmargin: decide what to label next.
+
+Exact minimum-margin active learning (Jiang & Gupta 2019), and every method that the paper compares it with,
+over pools of any size.
+"""
+
+from minmargin.batch import Batch
+from minmargin.candidates import Candidates
+from minmargin.committee import Committee, fit_committee
+from minmargin.errors import (
+    DataWarning,
+    InputError,
+    MemberFitError,
+    MinMarginError,
+    MissingExtraError,
+    ScoringError,
+)
+from minmargin.learners import LogisticLearner
+from minmargin.select import select
+from minmargin.strategies import (
+    BalancedMargin,
+    KCenters,
+    RandomMarginMix,
+    Reasons,
+    TrueMargin,
+    register_strategy,
+    strategies,
+)
+from minmargin.version import __version__
+
+__all__ = [
+    "BalancedMargin",
+    "Batch",
+    "Candidates",
+    "Committee",
+    "DataWarning",
+    "InputError",
+    "KCenters",
+    "LogisticLearner",
+    "MemberFitError",
+    "MinMarginError",
+    "MissingExtraError",
+    "RandomMarginMix",
+    "Reasons",
+    "ScoringError",
+    "TrueMargin",
+    "__version__",
+    "fit_committee",
+    "register_strategy",
+    "select",
+    "strategies",
+]

@@ -1,0 +1,67 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from minmargin.errors import InputError
+
+
+def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
+    """Write a file through a temporary one beside it, and return its path.
+
+    Readers see the old file or the new one, never a part: the bytes are on disk before the name is.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(
+            f"Folder {str(path.parent)!r} does not exist, so {path.name!r} cannot be written there."
+        )
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        # A temporary file is private; the final one is as open as the user's other files.
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+    return path
+
+
+def write_json(path: str | Path, content: Any) -> Path:
+    """Write a JSON file, whole or not at all, and return its path."""
+
+    def write(file: IO[bytes]) -> None:
+        file.write(json.dumps(content, indent=2).encode() + b"\n")
+
+    return write_whole(path, write)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows cannot open a folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

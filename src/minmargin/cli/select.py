@@ -1,0 +1,178 @@
+"""`minmargin select`: pick the rows to label next from files."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections import Counter
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from minmargin.atomic import write_json
+from minmargin.batch import Batch, cell_text, writer_for
+from minmargin.cli.app import app
+from minmargin.cli.progress import progress_bars
+from minmargin.errors import InputError, listing
+from minmargin.learners import LEARNERS
+from minmargin.select import select
+from minmargin.strategies import resolve_strategy
+
+_EXAMPLE = """
+Example:
+
+  minmargin select --labeled labeled.csv --label-column y --pool 'pool/*.parquet' --batch-size 1000 --out batch.csv
+"""
+
+
+class PreprocessChoice(StrEnum):
+    """What `--preprocess` takes."""
+
+    AUTO = "auto"
+    NONE = "none"
+
+
+@app.command("select", epilog=_EXAMPLE)
+def select_command(
+    labeled: Annotated[
+        list[str], typer.Option(help="Labeled rows: Parquet, CSV or Feather; repeat for more.")
+    ],
+    label_column: Annotated[str, typer.Option(help="The labeled files' column that holds the class.")],
+    pool: Annotated[
+        list[str], typer.Option(help="Candidates: files, a folder or a quoted glob; repeat for more.")
+    ],
+    batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
+    out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
+    strategy: Annotated[str, typer.Option(help="How to pick; see 'minmargin strategies'.")] = "min-margin",
+    learner: Annotated[
+        str,
+        typer.Option(help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier."),
+    ] = "logistic",
+    n_models: Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")] = 25,
+    bootstrap_fraction: Annotated[float, typer.Option(help="beta: size of a draw, per class.")] = 1.0,
+    features: Annotated[
+        list[str] | None, typer.Option(help="Feature columns, comma-separated or repeated; default: all.")
+    ] = None,
+    id_column: Annotated[str | None, typer.Option(help="The pool's column that identifies a row.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Pool columns to carry into the batch, comma-separated or repeated."),
+    ] = None,
+    preprocess: Annotated[
+        PreprocessChoice | None,
+        typer.Option(
+            help="auto: impute and standardise numbers, one-hot encode texts. "
+            "Default: auto, but none for a package.module:factory.",
+        ),
+    ] = None,
+    prefilter: Annotated[
+        int | None, typer.Option(help="For greedy strategies: keep only this many rows, by lowest margin.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeats a run; the manifest records it.")] = None,
+    n_jobs: Annotated[int, typer.Option(help="Threads; -1 uses all cores.")] = -1,
+    manifest: Annotated[Path | None, typer.Option(help="Where the run's manifest goes, as JSON.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the manifest as JSON, for machines.")
+    ] = False,
+) -> None:
+    """Pick the rows to label next."""
+    for path in (out, manifest):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"Folder {str(path.parent)!r} does not exist. Make it, or write elsewhere.")
+    write = writer_for(out)
+    factory = ":" in learner
+    options = {} if prefilter is None else {"prefilter": prefilter}
+    with progress_bars() as progress:
+        batch = select(
+            _one_or_all(labeled),
+            label_column,
+            _one_or_all(pool),
+            batch_size,
+            strategy=resolve_strategy(strategy, **options),
+            learner=_make(learner) if factory else learner,
+            n_models=n_models,
+            bootstrap_fraction=bootstrap_fraction,
+            random_state=seed,
+            features=_names(features),
+            id_column=id_column,
+            keep=_names(keep) or [],
+            preprocess=_preprocess(preprocess, factory=factory),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+    write(batch, out)
+    if manifest is not None:
+        write_json(manifest, batch.manifest)
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
+    else:
+        show(batch, out)
+
+
+def show(batch: Batch, out: Path) -> None:
+    """Print what was picked and why."""
+    settings, pool = batch.manifest["settings"], batch.manifest["pool"]
+    trained = f"{settings['n_models']} members" if settings["n_models"] else "one model"
+    console = Console(highlight=False)
+    console.print(
+        f"[bold]Picked {len(batch):,} of {pool['rows']:,} rows[/bold] by {escape(settings['strategy'])} "
+        f"({trained}, {batch.manifest['labeled']['rows']:,} labeled rows, seed {settings['seed']}) "
+        f"in {sum(batch.manifest['seconds'].values()):.1f} s."
+    )
+    table = Table(title="The first five, and why", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    records = batch.to_arrow().slice(0, 5).to_pylist()
+    for name in records[0]:
+        table.add_column(name, justify="right" if isinstance(records[0][name], (int, float)) else "left")
+    for record in records:
+        table.add_row(*(escape(cell_text(value)) for value in record.values()))
+    console.print(table)
+    contests = Counter(" / ".join(sorted(map(str, pair))) for pair in batch.top_classes.tolist())
+    shares = ", ".join(f"{escape(pair)} {n:,}" for pair, n in contests.most_common(5))
+    more = f" and {len(contests) - 5:,} more pairs" if len(contests) > 5 else ""
+    console.print(f"Torn between: {shares}{more}.")
+    if settings["n_models"]:
+        deciding = len({int(member) for member in batch.member if member >= 0})
+        console.print(f"The picks lie on the boundaries of {deciding} of {settings['n_models']} members.")
+    console.print(f"Written to {escape(str(out))}.")
+
+
+def _one_or_all(values: list[str]) -> str | list[str]:
+    return values[0] if len(values) == 1 else values
+
+
+def _names(values: list[str] | None) -> list[str] | None:
+    if not values:
+        return None
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _preprocess(choice: PreprocessChoice | None, *, factory: bool) -> Any:
+    if choice is not None:
+        return choice.value
+    return "none" if factory else "auto"
+
+
+def _make(reference: str) -> Any:
+    """Return what a factory named package.module:factory makes; the current folder is searched too."""
+    module_name, _, name = reference.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        factory = getattr(importlib.import_module(module_name), name)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"--learner {reference}: there is no module {error.name!r} here or installed."
+        ) from error
+    except AttributeError:
+        known = [each for each in vars(sys.modules[module_name]) if not each.startswith("_")]
+        raise InputError(
+            f"--learner {reference}: module {module_name!r} has {listing(known)}, not {name!r}."
+        ) from None
+    finally:
+        sys.path.pop(0)
+    return factory()

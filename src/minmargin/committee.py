@@ -1,0 +1,320 @@
+"""Committee: the base and K members, trained on a labeled set, ready to score any pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.batch import Batch
+from minmargin.bootstrap import Bootstrap, draw_sizes
+from minmargin.errors import InputError
+from minmargin.intake import Intake
+from minmargin.labeled import LabeledSet
+from minmargin.learners import (
+    Learner,
+    Progress,
+    Scorer,
+    TablePreprocessor,
+    preprocessing_intake,
+    resolve_learner,
+)
+from minmargin.manifest import Stopwatch, make_manifest
+from minmargin.pools import open_pool
+from minmargin.rows import Matrix
+from minmargin.scan import Scan, Source, bind
+from minmargin.seeds import SeedTree
+from minmargin.strategies import Context, RowScore, Strategy, resolve_strategy
+
+Preprocess: TypeAlias = Literal["none", "auto"]
+
+CHUNK_SIZE = 65_536
+
+
+def silent(stage: str, done: int, total: int | None) -> None:
+    """Report no progress."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything that decides how a committee is trained, checked before anything is trained."""
+
+    labeled: LabeledSet
+    learner: Learner
+    intake: Intake
+    preprocess: Preprocess
+    bootstrap: Bootstrap
+    bootstrap_fraction: float
+
+    @classmethod
+    def of(
+        cls,
+        labeled: LabeledSet,
+        *,
+        learner: Any,
+        bootstrap_fraction: float,
+        random_state: Any,
+        preprocess: Preprocess,
+    ) -> Training:
+        """Return the plan for training on this labeled set, or say why it cannot work."""
+        resolved = resolve_learner(learner)
+        if preprocess not in {"none", "auto"}:
+            raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
+        intake = preprocessing_intake(labeled) if preprocess == "auto" else resolved.intake(labeled)
+        sizes = draw_sizes(labeled.counts, bootstrap_fraction, labeled.classes.tolist())
+        bootstrap = Bootstrap(labeled.codes, sizes, SeedTree.plant(random_state))
+        return cls(labeled, resolved, intake, preprocess, bootstrap, bootstrap_fraction)
+
+    def fit(self, n_models: int, *, n_jobs: int, progress: Progress) -> Committee:
+        """Return the trained committee."""
+        stopwatch = Stopwatch()
+        with stopwatch.stage("training"):
+            labeled = self.labeled
+            X = self.intake.convert(labeled.rows, labeled.names, first_row=0, what="labeled")
+            preprocessor = None
+            if self.preprocess == "auto":
+                preprocessor = TablePreprocessor(labeled.columns, sparse_output=self.learner.takes_sparse)
+                X = preprocessor.fit(X).transform(X)
+            scorer = self.learner.fit(X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, progress=progress)
+        return Committee(labeled.classes, self, preprocessor, scorer, X, stopwatch)
+
+
+@dataclass(frozen=True, repr=False)
+class Committee:
+    """The base and the members. Make one with `fit_committee`.
+
+    Attributes:
+        classes_: (C,) the classes, sorted.
+    """
+
+    classes_: NDArray[Any]
+    _training: Training
+    _preprocessor: TablePreprocessor | None
+    _scorer: Scorer
+    _fitted_on: Any
+    _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+
+    @property
+    def n_models(self) -> int:
+        """K: how many members there are besides the base."""
+        return self._scorer.n_members
+
+    def __repr__(self) -> str:
+        classes = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
+        return (
+            f"<Committee: {self.n_models} members, learner {self._training.learner.name}, classes {classes}>"
+        )
+
+    def score(
+        self,
+        pool: Any,
+        *,
+        strategy: Any = "min-margin",
+        features: str | Sequence[str] | None = None,
+        n_jobs: int = -1,
+        chunk_size: int = CHUNK_SIZE,
+        progress: Progress = silent,
+    ) -> NDArray[np.float64]:
+        """Return one float per pool row, in pool order; lower is picked first.
+
+        The arguments are those of `select`.
+        """
+        by = self._check_strategy(resolve_strategy(strategy))
+        if not isinstance(by, RowScore):
+            raise InputError(
+                f"Strategy {by.name!r} has no score of a row by itself: each pick depends on the others. "
+                "Use select, or a strategy that is a row score."
+            )
+        source = self.bind(pool, features=features)
+        return self._scan(source, n_jobs=n_jobs, chunk_size=chunk_size, progress=progress).scores(by)
+
+    def select(
+        self,
+        pool: Any,
+        batch_size: int,
+        *,
+        strategy: Any = "min-margin",
+        features: str | Sequence[str] | None = None,
+        id_column: str | None = None,
+        keep: Sequence[str] = (),
+        n_jobs: int = -1,
+        chunk_size: int = CHUNK_SIZE,
+        progress: Progress = silent,
+    ) -> Batch:
+        """Return the batch of pool rows to label next. The arguments are those of `minmargin.select`."""
+        chosen = self._check_strategy(resolve_strategy(strategy))
+        source = self.bind(pool, features=features, id_column=id_column, keep=keep)
+        check_batch_size(batch_size, source)
+        return self.pick(
+            source,
+            batch_size,
+            chosen,
+            id_column=id_column,
+            n_jobs=n_jobs,
+            chunk_size=chunk_size,
+            progress=progress,
+        )
+
+    def bind(
+        self,
+        pool: Any,
+        *,
+        features: str | Sequence[str] | None = None,
+        id_column: str | None = None,
+        keep: Sequence[str] = (),
+    ) -> Source:
+        """Return the pool, opened, with its columns matched to the labeled set's."""
+        return bind_pool(pool, self._training.intake, features=features, id_column=id_column, keep=keep)
+
+    def pick(
+        self,
+        source: Source,
+        batch_size: int,
+        strategy: Strategy,
+        *,
+        id_column: str | None,
+        n_jobs: int,
+        chunk_size: int,
+        progress: Progress,
+    ) -> Batch:
+        """Return the batch from a pool that was bound and checked."""
+        self._check_strategy(strategy)
+        stopwatch = Stopwatch(dict(self._stopwatch.seconds))
+        scan = self._scan(source, n_jobs=n_jobs, chunk_size=chunk_size, progress=progress)
+        with stopwatch.stage("scanning"):
+            shortlists, n_rows = scan.keep(strategy.shortlists(batch_size))
+        if n_rows < batch_size:
+            raise _too_large(batch_size, n_rows, source)
+        with stopwatch.stage("finishing"):
+            context = Context(batch_size, self._training.bootstrap.seeds, self._labeled_vectors)
+            picks = strategy.finish(shortlists, context)
+        manifest = make_manifest(
+            settings=self._settings(strategy, batch_size, n_jobs, chunk_size),
+            labeled=self._training.labeled.describe(),
+            pool={"rows": n_rows, **source.pool.describe()},
+            stopwatch=stopwatch,
+        )
+        return Batch.of(picks, self.classes_, id_column=id_column, manifest=manifest)
+
+    def _settings(self, strategy: Strategy, batch_size: int, n_jobs: int, chunk_size: int) -> dict[str, Any]:
+        return {
+            "strategy": strategy.name,
+            "batch_size": batch_size,
+            "learner": self._training.learner.name,
+            "n_models": self.n_models,
+            "bootstrap_fraction": self._training.bootstrap_fraction,
+            "seed": self._training.bootstrap.seeds.root,
+            "preprocess": self._training.preprocess,
+            "scoring_path": self._scorer.path,
+            "n_jobs": n_jobs,
+            "chunk_size": chunk_size,
+        }
+
+    def _scan(self, source: Source, *, n_jobs: int, chunk_size: int, progress: Progress) -> Scan:
+        if chunk_size < 1:
+            raise InputError(f"chunk_size={chunk_size} must be at least 1.")
+        return Scan(
+            source,
+            self._training.intake,
+            self._preprocessor,
+            self._scorer,
+            self._training.bootstrap.seeds,
+            len(self.classes_),
+            n_jobs,
+            chunk_size,
+            progress,
+        )
+
+    def _labeled_vectors(self) -> Matrix:
+        return self._scorer.vectors(self._fitted_on)
+
+    def _check_strategy(self, strategy: Strategy) -> Strategy:
+        if strategy.needs == "members" and self.n_models == 0:
+            raise InputError(
+                f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
+            )
+        if strategy.probabilistic and not self._scorer.probabilistic:
+            raise InputError(
+                f"Strategy {strategy.name!r} needs class probabilities, and {self._training.learner.name} has only "
+                "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
+            )
+        return strategy
+
+
+def fit_committee(
+    X: Any,
+    y: Any,
+    *,
+    learner: Any = "logistic",
+    n_models: int = 25,
+    bootstrap_fraction: float = 1.0,
+    random_state: Any = None,
+    features: str | Sequence[str] | None = None,
+    preprocess: Preprocess = "none",
+    n_jobs: int = -1,
+    progress: Progress = silent,
+) -> Committee:
+    """Return a committee trained on a labeled set, to score or select from several pools.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> committee = fit_committee(X[::10], y[::10], n_models=5, random_state=0)
+    >>> committee
+    <Committee: 5 members, learner logistic, classes 0, 1, 2>
+    >>> committee.score(X).shape
+    (150,)
+
+    The arguments are those of `minmargin.select`.
+    """
+    check_n_models(n_models)
+    labeled = LabeledSet.of(X, y, features=features)
+    training = Training.of(
+        labeled,
+        learner=learner,
+        bootstrap_fraction=bootstrap_fraction,
+        random_state=random_state,
+        preprocess=preprocess,
+    )
+    return training.fit(n_models, n_jobs=n_jobs, progress=progress)
+
+
+def bind_pool(
+    pool: Any,
+    intake: Intake,
+    *,
+    features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    keep: Sequence[str] = (),
+) -> Source:
+    """Return the pool, opened, with its columns matched to what the learner takes."""
+    names = [features] if isinstance(features, str) else features
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
+    return bind(open_pool(pool), intake, features=names, carried=carried)
+
+
+def check_batch_size(batch_size: int, source: Source) -> None:
+    """Raise an error if the batch size is not a positive number that the pool can fill."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        raise InputError(f"batch_size={batch_size!r} must be a whole number >= 1.")
+    n_rows = source.pool.n_rows
+    if n_rows == 0:
+        raise InputError(f"The pool is empty: {source.pool.name} has no rows.")
+    if n_rows is not None and n_rows < batch_size:
+        raise _too_large(batch_size, n_rows, source)
+
+
+def check_n_models(n_models: int) -> None:
+    """Raise an error if the number of members is not a whole number >= 0."""
+    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 0:
+        raise InputError(f"n_models={n_models!r} must be a whole number >= 0; 25 is usual.")
+
+
+def _too_large(batch_size: int, n_rows: int, source: Source) -> InputError:
+    return InputError(
+        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {source.pool.name}). "
+        f"Use batch_size<={n_rows}."
+    )

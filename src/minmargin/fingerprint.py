@@ -1,0 +1,59 @@
+"""Short hashes that tell whether data is the data of an earlier run.
+
+They look at the shape, the types and an even sample of the rows (of files: the size and both ends), so
+that a billion rows cost as little as a thousand. They notice a changed file or a re-sorted table; they
+are no proof that every cell is equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+from minmargin.rows import Rows, count_rows, take_rows
+
+_SAMPLED_ROWS = 4096
+_SAMPLED_BYTES = 1 << 20
+
+
+def fingerprint_rows(rows: Rows) -> str:
+    """Return a hash of the shape, types and sampled rows of rows in memory."""
+    n = count_rows(rows)
+    picked = np.unique(np.linspace(0, max(n - 1, 0), min(n, _SAMPLED_ROWS)).astype(np.intp))
+    sample = take_rows(rows, picked)
+    if isinstance(sample, nw.DataFrame):
+        types = [(name, str(dtype)) for name, dtype in sample.schema.items()]
+        values = [sample[name].to_list() for name in sample.columns]
+        return _digest([repr((n, types)), repr(values)])
+    if isinstance(sample, sparse.csr_array):
+        arrays = (sample.indptr, sample.indices, sample.data)
+        return _digest([repr((rows.shape, str(sample.dtype))), *(a.tobytes() for a in arrays)])
+    content = repr(sample.tolist()) if sample.dtype.hasobject else sample.tobytes()
+    return _digest([repr((rows.shape, str(sample.dtype))), content])
+
+
+def fingerprint_files(paths: Iterable[Path]) -> str:
+    """Return a hash of the names, sizes and both ends of files."""
+    parts: list[str | bytes] = []
+    for path in paths:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(_SAMPLED_BYTES)
+            file.seek(max(size - _SAMPLED_BYTES, 0))
+            tail = file.read(_SAMPLED_BYTES)
+        parts += [repr((path.name, size)), head, tail]
+    return _digest(parts)
+
+
+def _digest(parts: Iterable[str | bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return "sha256:" + digest.hexdigest()[:32]

@@ -1,0 +1,288 @@
+"""How rows become what a learner takes: columns matched by name, values checked.
+
+The labeled set fixes an `Intake`: the form in which the learner was given its rows. Every run of pool rows,
+whatever it is kept in, is converted to that same form before a model sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.errors import InputError, listing, nearest
+from minmargin.rows import Frame, Matrix, Rows
+from minmargin.schema import Column, Kind, Schema, column_of, missing_column, schema_of
+
+#: matrix: 2-D numeric array; sparse: CSR; text: 1-D array of strings; objects: 2-D array of anything;
+#: frame: the labeled set's own kind of data frame; table: a narwhals frame, for our preprocessing.
+Form: TypeAlias = Literal["matrix", "sparse", "text", "objects", "frame", "table"]
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The form in which a learner takes rows, fixed by the labeled set.
+
+    Attributes:
+        form: the container handed to the learner.
+        columns: the feature columns of a named labeled set, in order; None for an array.
+        width: how many numbers a row of a matrix holds.
+        backend: the kind of data frame to hand over, for form "frame".
+        missing: whether a missing value may reach the learner.
+    """
+
+    form: Form
+    columns: tuple[Column, ...] | None
+    width: int
+    backend: nw.Implementation | None = None
+    missing: bool = False
+
+    def match(
+        self, pool: Schema, *, features: Sequence[str] | None = None, reserved: Sequence[str] = ()
+    ) -> tuple[str, ...] | None:
+        """Return the pool's feature columns in the learner's order; None where the pool has no names.
+
+        Args:
+            pool: the pool's schema.
+            features: the pool columns to use, for a labeled set without names.
+            reserved: pool columns with another use (id, kept), for a labeled set without names.
+        """
+        if pool.columns is None:
+            self._match_array(pool)
+            return None
+        if self.columns is None:
+            return self._match_by_position(pool, features, reserved)
+        for wanted in self.columns:
+            self._match_column(wanted, pool)
+        return tuple(column.name for column in self.columns)
+
+    def _match_array(self, pool: Schema) -> None:
+        if self.columns is not None and self.form != "text":
+            raise InputError(
+                f"The labeled set has column names ({listing(c.name for c in self.columns)}) and the pool "
+                "has none. Give both as frames or files, or both as arrays."
+            )
+        if pool.width != self.width and self.form != "text":
+            raise InputError(
+                f"The pool has {pool.width:,} features and the labeled set has {self.width:,}. "
+                "Give both the same columns in the same order."
+            )
+
+    def _match_column(self, wanted: Column, pool: Schema) -> None:
+        found = pool.find(wanted.name)
+        if found is None:
+            raise InputError(
+                f"Column {wanted.name!r} of the labeled set is not in the pool (columns: "
+                f"{listing(pool.names)}).{nearest(wanted.name, pool.names)} Rename it, or leave it out "
+                "with features=[...]."
+            )
+        if found.kind != wanted.kind and (pool.parsed or wanted.kind != "text"):
+            raise InputError(
+                f"Column {wanted.name!r} is {wanted.type_name} in the labeled set but {found.type_name} in "
+                "the pool. Cast it to the same type in both."
+            )
+        if found.width is not None and wanted.width is not None and found.width != wanted.width:
+            raise InputError(
+                f"Embedding column {wanted.name!r} holds {wanted.width:,} numbers in the labeled set but "
+                f"{found.width:,} in the pool. Use the same embedding for both."
+            )
+
+    def _match_by_position(
+        self, pool: Schema, features: Sequence[str] | None, reserved: Sequence[str]
+    ) -> tuple[str, ...]:
+        wanted: Kind = "text" if self.form == "text" else "number"
+        if features is None:
+            chosen = [c for c in pool.columns or () if c.name not in reserved]
+        else:
+            chosen = [self._named(pool, name) for name in features]
+        by_kind = len(chosen) == self.width and all(c.kind == wanted for c in chosen)
+        vector = len(chosen) == 1 and chosen[0].kind == "embedding" and chosen[0].width in {None, self.width}
+        if not (by_kind or (vector and wanted == "number")):
+            need = (
+                "one text column" if wanted == "text" else f"{self.width:,} numeric columns or one embedding"
+            )
+            raise InputError(
+                f"The labeled set is an array without column names, so the pool must have {need}, but it has "
+                f"{listing(c.name for c in chosen)}. Name the pool's columns with features=[...], or give the "
+                "labeled set as a frame."
+            )
+        return tuple(column.name for column in chosen)
+
+    @staticmethod
+    def _named(pool: Schema, name: str) -> Column:
+        found = pool.find(name)
+        if found is None:
+            raise missing_column(name, pool.names, "the pool")
+        return found
+
+    def convert(self, rows: Rows, names: Sequence[str] | None, *, first_row: int, what: str) -> Any:
+        """Return rows in the learner's form, checked for missing and infinite values.
+
+        Args:
+            rows: a run of rows.
+            names: its feature columns, as `match` gave them.
+            first_row: the number of the first of these rows, for error messages.
+            what: "pool" or "labeled", for error messages.
+        """
+        origin = _Origin(what, first_row, names)
+        if isinstance(rows, nw.DataFrame):
+            return self._convert_frame(rows.select(list(names or ())), origin)
+        if self.form in {"text", "objects"}:
+            return rows
+        X = rows if isinstance(rows, sparse.csr_array) else _as_floats(rows, origin)
+        return self._shape(self._check(X, origin))
+
+    def _convert_frame(self, frame: Frame, origin: _Origin) -> Any:
+        if self.form == "table":
+            self._check_table(frame, origin)
+            return frame
+        if self.form == "frame":
+            if not self.missing:
+                self._check_table(frame, origin)
+            return _to_backend(frame, self.backend)
+        if self.form == "text":
+            return text_array(frame[frame.columns[0]])
+        return self._shape(self._check(to_matrix(frame, origin), origin))
+
+    def _shape(self, X: Matrix) -> Matrix:
+        if isinstance(X, sparse.csr_array):
+            return X if self.form == "sparse" else X.toarray()
+        return sparse.csr_array(X) if self.form == "sparse" else X
+
+    def _check_table(self, frame: Frame, origin: _Origin) -> None:
+        numbers = [c.name for c in schema_of(frame).columns or () if c.kind == "number"]
+        if numbers:
+            check_finite(
+                to_matrix(frame.select(numbers)),
+                replace(origin, names=numbers),
+                missing=self.missing,
+            )
+
+    def _check(self, X: Matrix, origin: _Origin) -> Matrix:
+        if X.shape[1] != self.width:
+            raise InputError(
+                f"{origin.rows(0)} has {X.shape[1]:,} features and the labeled set has {self.width:,}. "
+                "Give both the same columns in the same order."
+            )
+        check_finite(X, origin, missing=self.missing)
+        return X
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where rows came from, so that an error can name the row and the column."""
+
+    what: str
+    first_row: int = 0
+    names: Sequence[str] | None = None
+
+    def rows(self, row: int) -> str:
+        return f"{self.what.capitalize()} row {self.first_row + row:,}"
+
+    def cell(self, row: int, column: int) -> str:
+        named = self.names is not None and column < len(self.names)
+        label = repr(self.names[column]) if named and self.names is not None else f"{column:,}"
+        return f"{self.rows(row)}, column {label}"
+
+
+def check_finite(X: Matrix, origin: _Origin, *, missing: bool) -> None:
+    """Raise an error that names the first NaN or infinite cell; NaN is let through if `missing`."""
+    values = X.data if isinstance(X, sparse.csr_array) else X
+    # One sum tells of nearly every block that it is clean, without a mask of its size.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = np.isinf(values) if missing else ~np.isfinite(values)
+    if not bad.any():
+        return
+    if isinstance(X, sparse.csr_array):
+        at = int(np.flatnonzero(bad)[0])
+        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        value = values[at]
+    else:
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        value = values[row, column]
+    problem = "is missing (NaN)" if np.isnan(value) else "is infinite"
+    fix = "Replace it" if np.isinf(value) else "Fill it, drop the row, or use preprocess='auto'"
+    raise InputError(f"{origin.cell(row, column)} {problem}. {fix}.")
+
+
+def _as_floats(X: NDArray[Any], origin: _Origin) -> NDArray[Any]:
+    if X.dtype in {np.dtype(np.float32), np.dtype(np.float64)}:
+        return X
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    for row, column in np.ndindex(X.shape):
+        try:
+            float(X[row, column])
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{origin.cell(row, column)} is {X[row, column]!r}, which is not a number. "
+                "Use a learner that encodes it, or preprocess='auto' with a data frame."
+            ) from None
+    raise AssertionError("every cell converts, yet the array does not")
+
+
+def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
+    """Return (n, D) floats of numeric and embedding columns; missing values become NaN."""
+    origin = origin or _Origin("", 0, frame.columns)
+    parts: list[NDArray[Any]] = []
+    for name in frame.columns:
+        values = frame[name]
+        if column_of(name, values).kind == "embedding":
+            parts.append(_embedding(values, name, origin))
+        else:
+            parts.append(_numbers(values)[:, np.newaxis])
+    dtype = np.float32 if all(part.dtype == np.float32 for part in parts) else np.float64
+    X = np.empty((frame.shape[0], sum(part.shape[1] for part in parts)), dtype=dtype)
+    start = 0
+    for part in parts:
+        X[:, start : start + part.shape[1]] = part
+        start += part.shape[1]
+    return X
+
+
+def _numbers(values: nw.Series[Any]) -> NDArray[Any]:
+    wanted = nw.Float32 if values.dtype == nw.Float32 else nw.Float64
+    return np.asarray(values.cast(wanted).to_numpy())
+
+
+def _embedding(values: nw.Series[Any], name: str, origin: _Origin) -> NDArray[Any]:
+    arrow = values.to_arrow()
+    arrow = arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
+    if arrow.null_count:
+        row = int(np.flatnonzero(arrow.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"{origin.rows(row)}, column {name!r} is missing. Fill it or drop the row.")
+    lengths = arrow.value_lengths().to_numpy(zero_copy_only=False)
+    if len(lengths) and (lengths != lengths[0]).any():
+        row = int(np.flatnonzero(lengths != lengths[0])[0])
+        raise InputError(
+            f"{origin.rows(row)}, column {name!r} holds {int(lengths[row]):,} numbers and the rows before it "
+            f"hold {int(lengths[0]):,}. An embedding needs the same width in every row."
+        )
+    flat = np.asarray(arrow.flatten().to_numpy(zero_copy_only=False))
+    if flat.dtype != np.float32:
+        flat = flat.astype(np.float64)
+    return flat.reshape(len(arrow), -1)
+
+
+def text_array(values: nw.Series[Any]) -> NDArray[Any]:
+    """Return a 1-D array of Python strings; a missing one becomes the empty string."""
+    return np.array(["" if each is None or each != each else each for each in values.to_list()], dtype=object)
+
+
+def _to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:
+    if backend is None or frame.implementation is backend:
+        return frame.to_native()
+    if backend.is_pandas():
+        return frame.to_pandas()
+    if backend.is_polars():
+        return frame.to_polars()
+    return frame.to_arrow()

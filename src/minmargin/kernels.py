@@ -1,0 +1,204 @@
+"""Compiled kernels: the canonical class scores of linear models, and cosines for greedy picking.
+
+Canonical means: float64, every logit summed over the features in order, no fused multiply-add, no
+fast-math. The inner loops run over outputs (or over rows), never over the sum, so however wide the
+machine's vectors are, each sum is made of the same additions in the same order. The results are
+equal to the bit to the formulas in `margins`, and tests hold them to that.
+
+Importing this module imports numba, so it is imported only where a kernel is about to run.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.margins import (
+    EXP_COEFFICIENTS,
+    EXP_UNDERFLOW,
+    LN2_HIGH,
+    LN2_LOW,
+    LOG2_E,
+)
+from minmargin.rows import Matrix
+
+_COEFFICIENTS = np.array(EXP_COEFFICIENTS)
+# 2^-k for k = 0..1022, exactly: a table is the one way to scale that numba and numpy share.
+_POWERS = np.ldexp(1.0, -np.arange(1023))
+
+
+def linear_class_scores(
+    X: Matrix, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return (K, n, C): the probabilities under K linear models, canonically.
+
+    Args:
+        X: (n, D) rows, dense of any float type or CSR with sorted indices.
+        weights: (D, K, O) with one output O per class, or a single one for two classes.
+        intercepts: (K, O).
+    """
+    n_features, n_models, n_outputs = weights.shape
+    flat_weights = weights.reshape(n_features, n_models * n_outputs)
+    flat_intercepts = intercepts.reshape(n_models * n_outputs)
+    scores = np.empty((n_models, X.shape[0], max(n_outputs, 2)))
+    if isinstance(X, sparse.csr_array):
+        _score_sparse(X.indptr, X.indices, X.data, flat_weights, flat_intercepts, n_outputs, scores)
+    else:
+        _score_dense(np.ascontiguousarray(X), flat_weights, flat_intercepts, n_outputs, scores)
+    return scores
+
+
+@njit(nogil=True, cache=True)
+def _exp_nonpositive(x):  # type: ignore[no-untyped-def]
+    if x < EXP_UNDERFLOW:
+        return 0.0
+    halvings = math.floor(x * LOG2_E + 0.5)
+    r = (x - halvings * LN2_HIGH) - halvings * LN2_LOW
+    series = _COEFFICIENTS[0]
+    for i in range(1, len(_COEFFICIENTS)):
+        series = series * r + _COEFFICIENTS[i]
+    return (1.0 + (r + r * r * series)) * _POWERS[-int(halvings)]
+
+
+@njit(nogil=True, cache=True)
+def _to_probabilities(logits, n_outputs, row, scores):  # type: ignore[no-untyped-def]
+    n_models = scores.shape[0]
+    if n_outputs == 1:
+        for k in range(n_models):
+            ratio = _exp_nonpositive(-abs(logits[k]))
+            winner, loser = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
+            positive = logits[k] > 0
+            scores[k, row, 0] = loser if positive else winner
+            scores[k, row, 1] = winner if positive else loser
+        return
+    for k in range(n_models):
+        first = k * n_outputs
+        highest = logits[first]
+        for c in range(1, n_outputs):
+            highest = max(highest, logits[first + c])
+        total = 0.0
+        for c in range(n_outputs):
+            weight = _exp_nonpositive(logits[first + c] - highest)
+            scores[k, row, c] = weight
+            total += weight
+        for c in range(n_outputs):
+            scores[k, row, c] /= total
+
+
+@njit(nogil=True, cache=True)
+def _score_dense(X, weights, intercepts, n_outputs, scores):  # type: ignore[no-untyped-def]
+    n_features, width = weights.shape
+    logits = np.empty(width)
+    for row in range(X.shape[0]):
+        logits[:] = intercepts
+        for d in range(n_features):
+            x = np.float64(X[row, d])
+            for o in range(width):
+                logits[o] += x * weights[d, o]
+        _to_probabilities(logits, n_outputs, row, scores)
+
+
+@njit(nogil=True, cache=True)
+def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, scores):  # type: ignore[no-untyped-def]
+    width = weights.shape[1]
+    logits = np.empty(width)
+    for row in range(len(indptr) - 1):
+        logits[:] = intercepts
+        for i in range(indptr[row], indptr[row + 1]):
+            x = np.float64(data[i])
+            d = indices[i]
+            for o in range(width):
+                logits[o] += x * weights[d, o]
+        _to_probabilities(logits, n_outputs, row, scores)
+
+
+def norms(X: Matrix) -> NDArray[np.float64]:
+    """Return (n,) the Euclidean length of each row, summed in feature order."""
+    out = np.empty(X.shape[0])
+    if isinstance(X, sparse.csr_array):
+        _norms_sparse(X.indptr, X.data, out)
+    else:
+        _norms_dense(X, out)
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _norms_dense(X, out):  # type: ignore[no-untyped-def]
+    for row in range(X.shape[0]):
+        total = 0.0
+        for d in range(X.shape[1]):
+            x = np.float64(X[row, d])
+            total += x * x
+        out[row] = math.sqrt(total)
+
+
+@njit(nogil=True, cache=True)
+def _norms_sparse(indptr, data, out):  # type: ignore[no-untyped-def]
+    for row in range(len(indptr) - 1):
+        total = 0.0
+        for i in range(indptr[row], indptr[row + 1]):
+            x = np.float64(data[i])
+            total += x * x
+        out[row] = math.sqrt(total)
+
+
+def raise_to_cosines(
+    X: Matrix,
+    lengths: NDArray[np.float64],
+    center: NDArray[np.float64],
+    length: float,
+    closest: NDArray[np.float64],
+) -> None:
+    """Raise closest[i] to cos(X[i], center) where that is higher; a zero vector's cosine is 0.
+
+    This is the running update of the greedy strategies: one pass over the rows per pick.
+    """
+    if isinstance(X, sparse.csr_array):
+        _raise_sparse(X.indptr, X.indices, X.data, lengths, center, length, closest)
+    else:
+        _raise_dense(X, lengths, center, length, closest)
+
+
+@njit(nogil=True, cache=True)
+def _cosine(dot, length_a, length_b):  # type: ignore[no-untyped-def]
+    product = length_a * length_b
+    return dot / product if product > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _raise_dense(X, lengths, center, length, closest):  # type: ignore[no-untyped-def]
+    n, n_features = X.shape
+    # Eight rows at a time: eight independent sums hide the latency of an ordered one.
+    whole = n - n % 8
+    for row in range(0, whole, 8):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        for d in range(n_features):
+            c = center[d]
+            s0 += np.float64(X[row, d]) * c
+            s1 += np.float64(X[row + 1, d]) * c
+            s2 += np.float64(X[row + 2, d]) * c
+            s3 += np.float64(X[row + 3, d]) * c
+            s4 += np.float64(X[row + 4, d]) * c
+            s5 += np.float64(X[row + 5, d]) * c
+            s6 += np.float64(X[row + 6, d]) * c
+            s7 += np.float64(X[row + 7, d]) * c
+        for i, dot in enumerate((s0, s1, s2, s3, s4, s5, s6, s7)):
+            closest[row + i] = max(closest[row + i], _cosine(dot, lengths[row + i], length))
+    for row in range(whole, n):
+        dot = 0.0
+        for d in range(n_features):
+            dot += np.float64(X[row, d]) * center[d]
+        closest[row] = max(closest[row], _cosine(dot, lengths[row], length))
+
+
+@njit(nogil=True, cache=True)
+def _raise_sparse(indptr, indices, data, lengths, center, length, closest):  # type: ignore[no-untyped-def]
+    for row in range(len(indptr) - 1):
+        dot = 0.0
+        for i in range(indptr[row], indptr[row + 1]):
+            dot += np.float64(data[i]) * center[indices[i]]
+        closest[row] = max(closest[row], _cosine(dot, lengths[row], length))

@@ -1,0 +1,103 @@
+"""What a learner promises: it turns a labeled set and its bootstrap draws into a scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.bootstrap import Bootstrap
+from minmargin.errors import InputError
+from minmargin.intake import Form, Intake
+from minmargin.labeled import LabeledSet
+from minmargin.rows import Matrix
+from minmargin.schema import require_numbers
+
+#: Called with a stage's name, the units done so far, and their total (None: not known).
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+
+
+class Scorer(Protocol):
+    """Trained models: the base and K members, asked for class scores of rows in the learner's form."""
+
+    @property
+    def path(self) -> str:
+        """How the class scores are made, for the manifest."""
+        ...
+
+    @property
+    def n_members(self) -> int:
+        """K: how many members there are besides the base."""
+        ...
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether class scores are probabilities, and not values of a decision function."""
+        ...
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether a row's scores are the same to the bit whichever rows it is handed over with."""
+        ...
+
+    def base_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return (n, C): the class scores under the base."""
+        ...
+
+    def member_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return (K, n, C): the class scores under each member."""
+        ...
+
+    def vectors(self, X: Any) -> Matrix:
+        """Return (n, D): the rows as the learner's last step sees them, for cosine distances."""
+        ...
+
+
+class Learner(Protocol):
+    """What turns a labeled set into models."""
+
+    @property
+    def name(self) -> str:
+        """What messages and the manifest call this learner."""
+        ...
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether it can be given a CSR array."""
+        ...
+
+    def intake(self, labeled: LabeledSet) -> Intake:
+        """Return the form in which this learner takes these rows, or say why it cannot."""
+        ...
+
+    def fit(
+        self,
+        X: Any,
+        labeled: LabeledSet,
+        bootstrap: Bootstrap,
+        n_members: int,
+        *,
+        n_jobs: int,
+        progress: Progress,
+    ) -> Scorer:
+        """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
+        ...
+
+
+def numeric_intake(labeled: LabeledSet, *, takes_sparse: bool, missing: bool) -> Intake:
+    """Return the intake of a learner that takes numbers only."""
+    if labeled.columns is not None:
+        require_numbers(labeled.columns)
+        width = sum(column.width or 1 for column in labeled.columns)
+        return Intake("matrix", labeled.columns, width, missing=missing)
+    rows = cast("Matrix", labeled.rows)
+    if rows.ndim == 1:
+        raise InputError(
+            "The labeled set is a list of texts, and this learner takes numbers only. Use a scikit-learn "
+            "pipeline, such as make_pipeline(TfidfVectorizer(), LogisticRegression())."
+        )
+    form: Form = "sparse" if sparse.issparse(rows) and takes_sparse else "matrix"
+    return Intake(form, None, rows.shape[1], missing=missing)

@@ -1,0 +1,95 @@
+"""`preprocess="auto"`: makes numbers of an ordinary table, so that any learner can take it.
+
+Numeric columns are imputed with their mean and standardised, text columns are one-hot encoded, with a
+missing text as a category of its own. It is fitted once, on the whole labeled set, and shared by the base
+and all members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from minmargin.errors import InputError
+from minmargin.intake import Intake, text_array, to_matrix
+from minmargin.labeled import LabeledSet
+from minmargin.rows import Frame, Matrix
+from minmargin.schema import Column
+
+_DENSE_WIDTH = 512  # wider tables are mostly zeros of one-hot codes: keep them sparse
+
+
+class TablePreprocessor:
+    """Turns rows of numbers and texts into rows of comparable numbers."""
+
+    def __init__(self, columns: Sequence[Column] | None, *, sparse_output: bool) -> None:
+        for column in columns or ():
+            if column.kind == "other":
+                raise InputError(
+                    f"Column {column.name!r} is {column.type_name}, which preprocess='auto' cannot turn into "
+                    "numbers. Leave it out with features=[...], or derive numbers from it."
+                )
+        self._texts = [column.name for column in columns or () if column.kind == "text"]
+        self._numbers = [column.name for column in columns or () if column.kind != "text"]
+        self._named = columns is not None
+        self._sparse_output = sparse_output
+        self._scaler: Pipeline = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+        self._encoder = OneHotEncoder(handle_unknown="ignore")
+
+    def fit(self, rows: Any) -> TablePreprocessor:
+        """Learn means, scales and categories from the labeled set."""
+        if self._has_numbers:
+            self._scaler.fit(self._number_matrix(rows))
+        if self._texts:
+            self._encoder.fit(self._text_matrix(rows))
+        return self
+
+    def transform(self, rows: Any) -> Matrix:
+        """Return (n, D) floats: CSR if the table is wide and the learner takes it, else dense."""
+        parts = []
+        if self._has_numbers:
+            parts.append(self._scaler.transform(self._number_matrix(rows)))
+        if self._texts:
+            parts.append(self._encoder.transform(self._text_matrix(rows)))
+        width = sum(part.shape[1] for part in parts)
+        if self._sparse_output and width > _DENSE_WIDTH:
+            return sparse.csr_array(sparse.hstack(parts, format="csr")).sorted_indices()
+        return np.hstack([_dense(part) for part in parts])
+
+    @property
+    def _has_numbers(self) -> bool:
+        return bool(self._numbers) or not self._named
+
+    def _number_matrix(self, rows: Any) -> NDArray[np.float64]:
+        if isinstance(rows, nw.DataFrame):
+            rows = to_matrix(rows.select(self._numbers))
+        return np.asarray(_dense(rows), dtype=np.float64)
+
+    def _text_matrix(self, rows: Frame) -> NDArray[Any]:
+        return np.stack([text_array(rows[name]) for name in self._texts], axis=1)
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+
+
+def preprocessing_intake(labeled: LabeledSet) -> Intake:
+    """Return the form in which `TablePreprocessor` takes these rows."""
+    if labeled.columns is not None:
+        width = sum(column.width or 1 for column in labeled.columns)
+        return Intake("table", labeled.columns, width, missing=True)
+    rows = cast("Matrix", labeled.rows)
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise InputError(
+            "preprocess='auto' needs column names to tell numbers from texts, and the labeled set is an array "
+            "that is not numeric. Pass a data frame."
+        )
+    return Intake("matrix", None, rows.shape[1], missing=True)

@@ -1,0 +1,216 @@
+"""Any scikit-learn classifier as a learner: cloned, seeded and fitted once per member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
+
+from minmargin.bootstrap import Bootstrap
+from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.intake import Intake
+from minmargin.labeled import LabeledSet
+from minmargin.learners.base import Progress
+from minmargin.learners.fitting import fit_all
+from minmargin.rows import Matrix
+from minmargin.schema import as_rows
+from minmargin.seeds import SeedTree
+
+
+@dataclass(frozen=True)
+class SklearnLearner:
+    """A scikit-learn classifier, alone or at the end of a pipeline. The caller's object is never changed."""
+
+    estimator: Any
+
+    @property
+    def name(self) -> str:
+        """The estimator as scikit-learn prints it."""
+        return " ".join(repr(self.estimator).split())
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether it can be given a CSR array.
+
+        scikit-learn's own estimators say so themselves. Others often leave the tag at its default, so they
+        are trusted to take what the caller gave.
+        """
+        ours = all(type(step).__module__.startswith("sklearn.") for step in _steps(self.estimator))
+        return bool(get_tags(self.estimator).input_tags.sparse) or not ours
+
+    def intake(self, labeled: LabeledSet) -> Intake:
+        """Return the labeled set's own form, or a form near it that the estimator can take."""
+        rows, columns = labeled.rows, labeled.columns
+        missing = not _rejects_missing(_steps(self.estimator)[0])
+        if columns is None:
+            if isinstance(rows, np.ndarray) and rows.ndim == 1:
+                return Intake("text", None, 1)
+            if isinstance(rows, np.ndarray) and rows.dtype.kind not in "fiub":
+                return Intake("objects", None, rows.shape[1])
+            keep_sparse = sparse.issparse(rows) and self.takes_sparse
+            return Intake("sparse" if keep_sparse else "matrix", None, rows.shape[1], missing=missing)
+        if labeled.one_column or self._reads_text():
+            if len(columns) != 1 or columns[0].kind != "text":
+                raise InputError(
+                    f"{_steps(self.estimator)[0]!r} reads one text column, but the features are "
+                    f"{listing(column.name for column in columns)}. Name the text column with features='...'."
+                )
+            return Intake("text", columns, 1)
+        width = sum(column.width or 1 for column in columns)
+        kinds = {column.kind for column in columns}
+        numeric = kinds <= {"number", "embedding"}
+        no_names_needed = labeled.from_files and not isinstance(self.estimator, Pipeline)
+        if numeric and ("embedding" in kinds or no_names_needed):
+            return Intake("matrix", columns, width, missing=missing)
+        return Intake("frame", columns, width, backend=_backend(labeled), missing=missing)
+
+    def fit(
+        self,
+        X: Any,
+        labeled: LabeledSet,
+        bootstrap: Bootstrap,
+        n_members: int,
+        *,
+        n_jobs: int,
+        progress: Progress,
+    ) -> EstimatorScorer:
+        """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
+
+        def fit_one(member: int | None) -> Any:
+            model = clone(self.estimator)
+            _set_random_states(model, bootstrap.seeds, member)
+            if member is None:
+                return model.fit(X, labeled.y)
+            drawn = bootstrap.indices(member)
+            return model.fit(_take(X, drawn), labeled.y[drawn])
+
+        base, members = fit_all(fit_one, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress)
+        return EstimatorScorer(base, members, labeled.classes)
+
+    def _reads_text(self) -> bool:
+        tags = get_tags(_steps(self.estimator)[0]).input_tags
+        return bool(tags.string and not tags.two_d_array)
+
+
+class EstimatorScorer:
+    """Fitted scikit-learn classifiers, asked one after the other."""
+
+    rowwise = False
+
+    def __init__(self, base: Any, members: list[Any], classes: NDArray[Any]) -> None:
+        self._base = base
+        self._members = members
+        self._classes = classes
+        self.probabilistic: bool = hasattr(base, "predict_proba")
+        if not (self.probabilistic or hasattr(base, "decision_function")):
+            raise InputError(
+                f"{type(base).__name__} has neither predict_proba nor decision_function, so it has no margin. "
+                "Wrap it in CalibratedClassifierCV, or use another classifier."
+            )
+        method = "predict_proba" if self.probabilistic else "decision_function"
+        self.path = f"estimators, {method}"
+
+    @property
+    def n_members(self) -> int:
+        """K: how many members there are besides the base."""
+        return len(self._members)
+
+    def base_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return (n, C): the class scores under the base."""
+        return self._class_scores(self._base, X)
+
+    def member_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return (K, n, C): the class scores under each member."""
+        return np.stack([self._class_scores(member, X) for member in self._members])
+
+    def vectors(self, X: Any) -> Matrix:
+        """Return what the base's last step sees: X itself, or what a pipeline's transformers make of it."""
+        if isinstance(self._base, Pipeline) and len(self._base) > 1:
+            X = self._base[:-1].transform(X)
+        if sparse.issparse(X):
+            return cast("Matrix", as_rows(X, "The pipeline's output"))
+        vectors = np.asarray(X)
+        if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
+            raise InputError(
+                "Greedy strategies compare rows by the angle between them, and these rows are not numbers. Use "
+                "a pipeline whose transformers make numbers of them, or preprocess='auto'."
+            )
+        return (
+            vectors
+            if vectors.dtype in {np.dtype(np.float32), np.dtype(np.float64)}
+            else vectors.astype(np.float64)
+        )
+
+    def _class_scores(self, model: Any, X: Any) -> NDArray[np.float64]:
+        if self.probabilistic:
+            scores = np.asarray(model.predict_proba(X), dtype=np.float64)
+        else:
+            scores = np.asarray(model.decision_function(X), dtype=np.float64)
+            if scores.ndim == 1:  # two classes, one value: then the margin is 2|f|
+                scores = np.stack([-scores, scores], axis=1)
+        n_classes = len(self._classes)
+        if scores.shape[1] != n_classes:
+            raise InputError(
+                f"{type(model).__name__} gives {scores.shape[1]} scores a row for {n_classes} classes. "
+                "Use one that gives a score per class (for SVC: decision_function_shape='ovr')."
+            )
+        order = getattr(model, "classes_", self._classes)
+        if np.array_equal(order, self._classes):
+            return scores
+        return scores[:, np.argsort(np.asarray(order), kind="stable")]
+
+
+def _steps(estimator: Any) -> list[Any]:
+    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+
+
+def _rejects_missing(first_step: Any) -> bool:
+    """Return whether it is certain that this estimator fails on NaN."""
+    if not type(first_step).__module__.startswith("sklearn."):
+        return False
+    # These hand columns on to others, whose tolerance their own tag does not tell.
+    if isinstance(first_step, (ColumnTransformer, FeatureUnion, FunctionTransformer)):
+        return False
+    return not get_tags(first_step).input_tags.allow_nan
+
+
+def _set_random_states(model: Any, seeds: SeedTree, member: int | None) -> None:
+    """Seed every random_state parameter, nested or not, from the member's own branch."""
+    names = sorted(
+        name
+        for name in model.get_params(deep=True)
+        if name == "random_state" or name.endswith("__random_state")
+    )
+    # Children are numbered by the sorted names, so equal settings give equal seeds.
+    states = seeds.learner(member).generate_state(max(len(names), 1))
+    model.set_params(**{name: int(state >> 1) for name, state in zip(names, states, strict=False)})
+
+
+def _take(X: Any, index: NDArray[np.intp]) -> Any:
+    if isinstance(X, (np.ndarray, sparse.csr_array)):
+        return X[index]
+    return nw.maybe_reset_index(nw.from_native(X, eager_only=True)[index, :]).to_native()
+
+
+def _backend(labeled: LabeledSet) -> nw.Implementation:
+    """Return the kind of data frame to hand over: the caller's own; pandas for files."""
+    assert isinstance(labeled.rows, nw.DataFrame)
+    if not labeled.from_files:
+        return labeled.rows.implementation
+    try:
+        import pandas  # noqa: F401, ICN001, PLC0415 - only to see that it is there
+    except ImportError:
+        raise MissingExtraError(
+            "A scikit-learn learner is given the columns of files as a pandas frame, and pandas is not "
+            "installed. Use pip install pandas, or pass a polars or pyarrow frame."
+        ) from None
+    return nw.Implementation.PANDAS

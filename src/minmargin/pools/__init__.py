@@ -1,0 +1,59 @@
+"""Pools of any kind: arrays, frames, files, datasets and streams, behind one small contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+from minmargin.pools.base import Block, Pool, Wanted, blocks
+from minmargin.pools.files import DatasetPool, FilePool, read_frame
+from minmargin.pools.formats import FORMATS, suffix_of
+from minmargin.pools.memory import MemoryPool
+from minmargin.pools.stream import StreamPool
+from minmargin.schema import as_rows
+
+__all__ = ["Block", "Pool", "Wanted", "blocks", "is_path", "open_pool", "read_frame"]
+
+
+def open_pool(source: Any) -> Pool:
+    """Return the pool that `source` names or holds, opened but not read."""
+    if is_path(source):
+        return FilePool(source)
+    if type(source).__module__.startswith("pyarrow") and hasattr(source, "scanner"):
+        return DatasetPool(source)
+    if _is_stream(source):
+        return StreamPool(source)
+    return MemoryPool(as_rows(source, "The pool"))
+
+
+def is_path(source: Any) -> bool:
+    """Return whether `source` names files: a string, a path, or a list of these.
+
+    A list of strings may be texts instead; it names files if all its entries end like files that
+    can be read.
+    """
+    if isinstance(source, (str, Path)):
+        return True
+    if not isinstance(source, (list, tuple)) or not source:
+        return False
+    return all(
+        isinstance(each, Path) or (isinstance(each, str) and suffix_of(Path(each)) in FORMATS)
+        for each in source
+    )
+
+
+def _is_stream(source: Any) -> bool:
+    if isinstance(source, (np.ndarray, str)) or sparse.issparse(source):
+        return False
+    if isinstance(source, (list, tuple)):  # a list of chunks, not a list of rows
+        return bool(source) and (
+            getattr(source[0], "ndim", 1) == 2 or nw.dependencies.is_into_dataframe(source[0])
+        )
+    if nw.dependencies.is_into_dataframe(source) or nw.dependencies.is_into_series(source):
+        return False
+    return isinstance(source, Iterable) and not hasattr(source, "__array__")

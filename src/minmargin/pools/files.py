@@ -1,0 +1,135 @@
+"""Pools in files and Arrow datasets: one pass over them, bounded memory, rows numbered across files."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from minmargin.errors import InputError, listing
+from minmargin.fingerprint import fingerprint_files
+from minmargin.pools.base import Wanted
+from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
+from minmargin.rows import Rows, concat_rows
+from minmargin.schema import Schema
+
+_GLOB_MARKS = "*?["
+
+
+class FilePool:
+    """Files of one format, in sorted path order."""
+
+    def __init__(self, source: str | Path | Iterable[str | Path]) -> None:
+        self.name = _name(source)
+        paths = find_files(source)
+        self._files = [open_file(path) for path in paths]
+        self.schema: Schema = self._files[0].schema
+        for file in self._files[1:]:
+            _check_same_columns(self._files[0].schema, paths[0], file.schema, file.path)
+        counts = [file.n_rows for file in self._files]
+        self.n_rows: int | None = None if None in counts else sum(n for n in counts if n is not None)
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows of all files in order, in runs of about `chunk_size`."""
+        for file in self._files:
+            yield from file.chunks(wanted, chunk_size)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest records of this pool."""
+        paths = [file.path for file in self._files]
+        return {
+            "kind": "files",
+            "source": self.name,
+            "files": len(paths),
+            "fingerprint": fingerprint_files(paths),
+        }
+
+
+class DatasetPool:
+    """A pyarrow dataset: its own file order, partition columns and filesystem."""
+
+    name = "the dataset"
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.schema: Schema = arrow_schema(dataset.schema)
+        self.n_rows: int | None = dataset.count_rows()
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows in the dataset's order, in runs of at most `chunk_size`."""
+        columns = None if wanted is None else list(wanted)
+        # Little read-ahead: the default holds up to 16 batches of 4 fragments.
+        scanner = self._dataset.scanner(
+            columns=columns, batch_size=chunk_size, batch_readahead=2, fragment_readahead=1
+        )
+        yield from map(as_frame, scanner.to_batches())
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest records of this pool."""
+        files = list(getattr(self._dataset, "files", []))
+        return {"kind": "dataset", "source": listing(files, most=3), "files": len(files)}
+
+
+def read_frame(source: str | Path | Iterable[str | Path]) -> Rows:
+    """Return the rows of files that fit in memory: a frame, or an array from .npy files."""
+    pool = FilePool(source)
+    chunks = list(pool.chunks(None, 1 << 20))
+    if not chunks:
+        raise InputError(f"{pool.name} has no rows.")
+    return concat_rows(chunks)
+
+
+def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:
+    """Return the files that a path, folder, glob or list of these names, sorted."""
+    sources = [source] if isinstance(source, (str, Path)) else list(source)
+    paths = sorted({path for each in sources for path in _expand(each)})
+    suffixes = sorted({suffix_of(path) for path in paths})
+    unknown = [path for path in paths if suffix_of(path) not in FORMATS]
+    if unknown:
+        raise InputError(
+            f"{str(unknown[0])!r} is not in a format that can be read. Use one of {listing(sorted(FORMATS))}."
+        )
+    if len({FORMATS[suffix] for suffix in suffixes}) > 1:
+        raise InputError(f"{_name(source)} mixes formats ({listing(suffixes)}). Give files of one format.")
+    return paths
+
+
+def _expand(source: str | Path) -> list[Path]:
+    path = Path(source)
+    if path.is_dir():
+        found = [p for p in path.rglob("*") if suffix_of(p) in FORMATS and not p.name.startswith(("_", "."))]
+        if not found:
+            raise InputError(f"Folder {str(source)!r} holds no file in a format that can be read.")
+        return found
+    if path.exists() or not any(mark in str(source) for mark in _GLOB_MARKS):
+        return [path]
+    matches = [Path(match) for match in glob.glob(str(source), recursive=True)]  # noqa: PTH207 - absolute patterns
+    if not matches:
+        raise InputError(f"No file matches {str(source)!r}.")
+    return matches
+
+
+def _name(source: str | Path | Iterable[str | Path]) -> str:
+    return str(source) if isinstance(source, (str, Path)) else "the pool's files"
+
+
+def _check_same_columns(first: Schema, first_path: Path, other: Schema, path: Path) -> None:
+    if first.columns is None or other.columns is None:
+        if first.width != other.width:
+            raise InputError(
+                f"{str(path)!r} has {other.width} features and {str(first_path)!r} has {first.width}."
+            )
+        return
+    for column in first.columns:
+        found = other.find(column.name)
+        if found is None:
+            raise InputError(
+                f"Column {column.name!r} of {str(first_path)!r} is not in {str(path)!r}. "
+                "Give all files of the pool the same columns."
+            )
+        if found.kind != column.kind and first.parsed:
+            raise InputError(
+                f"Column {column.name!r} is {column.type_name} in {str(first_path)!r} but {found.type_name} in "
+                f"{str(path)!r}. Cast it to the same type in all files."
+            )

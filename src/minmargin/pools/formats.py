@@ -1,0 +1,213 @@
+"""Files that hold rows: Parquet, CSV, Feather and .npy, each opened by its schema and read in order.
+
+Opening a file reads its header or footer only, so that a wrong column or a damaged file is found before
+any model is trained. Reading never holds more than a few chunks.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from minmargin.errors import InputError
+from minmargin.pools.base import Wanted
+from minmargin.rows import Frame, Rows, count_rows, slice_rows
+from minmargin.schema import Column, Schema, as_rows, kind_of, schema_of
+
+_CSV_BLOCK_BYTES = 4 << 20
+_READ_BUFFER_BYTES = 1 << 20
+
+_Result = TypeVar("_Result")
+
+
+class DataFile(Protocol):
+    """One file of a pool."""
+
+    path: Path
+    schema: Schema
+    n_rows: int | None
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows in order, in runs of about `chunk_size`."""
+        ...
+
+
+def open_file(path: Path) -> DataFile:
+    """Return the file at `path`, opened by the reader of its suffix."""
+    return FORMATS[suffix_of(path)](path)
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that tells the format, without that of a compression."""
+    name = path.name.lower()
+    for compression in (".gz", ".bz2", ".zst"):
+        if name.endswith((".csv" + compression, ".tsv" + compression)):
+            name = name.removesuffix(compression)
+    return Path(name).suffix
+
+
+def arrow_schema(schema: pa.Schema, *, parsed: bool = True) -> Schema:
+    """Return the schema of an Arrow table or file."""
+    empty = nw.from_native(schema.empty_table(), eager_only=True)
+    columns = []
+    for field in schema:
+        kind, width = kind_of(empty.schema[field.name])
+        columns.append(Column(field.name, kind, str(field.type), width))
+    return Schema(tuple(columns), parsed=parsed)
+
+
+def as_frame(table: pa.Table | pa.RecordBatch) -> Frame:
+    """Return an Arrow table or record batch as a narwhals frame."""
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    return nw.from_native(table, eager_only=True)
+
+
+class ParquetFile:
+    """A Parquet file: row count and types come from its footer, columns are read as needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        file = _reading(path, "Parquet", self._open)
+        self.schema = _reading(path, "Parquet", lambda: arrow_schema(file.schema_arrow))
+        self.n_rows: int | None = file.metadata.num_rows
+        file.close()
+
+    def _open(self) -> Any:
+        import pyarrow.parquet as pq  # noqa: PLC0415 - 50 ms that a pool in memory need not pay
+
+        # Without pre-buffering a row group is read page by page: memory does not follow its size.
+        return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES)
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows in order, in runs of at most `chunk_size`."""
+        with _reading(self.path, "Parquet", self._open) as file:
+            columns = None if wanted is None else list(wanted)
+            batches = file.iter_batches(batch_size=chunk_size, columns=columns, use_threads=True)
+            yield from map(as_frame, _guarded(self.path, "Parquet", batches))
+
+
+class FeatherFile:
+    """A Feather (Arrow IPC) file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _reading(path, "Feather", self._open) as reader:
+            self.schema = arrow_schema(reader.schema)
+        self.n_rows: int | None = _reading(path, "Feather", self._count)
+
+    def _open(self) -> Any:
+        return pa.ipc.open_file(pa.OSFile(str(self.path)))
+
+    def _count(self) -> int:
+        import pyarrow.dataset as ds  # noqa: PLC0415 - as for Parquet
+
+        return int(ds.dataset(self.path, format="ipc").count_rows())
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows in order; the runs are the file's own record batches, cut to size."""
+        with _reading(self.path, "Feather", self._open) as reader:
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+            for batch in _guarded(self.path, "Feather", batches):
+                frame = as_frame(batch if wanted is None else batch.select(list(wanted)))
+                for start in range(0, count_rows(frame), chunk_size):
+                    yield slice_rows(frame, start, start + chunk_size)
+
+
+class CsvFile:
+    """A CSV file with a header line; the delimiter is found, compression follows the suffix."""
+
+    n_rows: int | None = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._delimiter = _reading(path, "CSV", lambda: _find_delimiter(path))
+        with _reading(path, "CSV", lambda: self._open(None)) as reader:
+            self.schema = arrow_schema(reader.schema, parsed=False)
+
+    def _open(self, wanted: Wanted) -> Any:
+        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - as for Parquet
+
+        types = {"number": pa.float64(), "text": pa.string()}
+        kinds = {} if wanted is None else wanted
+        return arrow_csv.open_csv(
+            self.path,
+            read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
+            parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=None if wanted is None else list(wanted),
+                column_types={name: types[kind] for name, kind in kinds.items() if kind in types},
+            ),
+        )
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows in order, in runs of some megabytes of text."""
+        with _reading(self.path, "CSV", lambda: self._open(wanted)) as reader:
+            yield from map(as_frame, _guarded(self.path, "CSV", reader))
+
+
+class NpyFile:
+    """A numpy array file, mapped rather than read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        mapped = _reading(path, ".npy", lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+        self._rows = as_rows(mapped, str(path))
+        self.schema = schema_of(self._rows)
+        self.n_rows: int | None = count_rows(self._rows)
+
+    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows in order, in runs of `chunk_size`."""
+        for start in range(0, count_rows(self._rows), chunk_size):
+            yield slice_rows(self._rows, start, start + chunk_size)
+
+
+FORMATS: dict[str, Callable[[Path], DataFile]] = {
+    ".parquet": ParquetFile,
+    ".pq": ParquetFile,
+    ".csv": CsvFile,
+    ".tsv": CsvFile,
+    ".feather": FeatherFile,
+    ".arrow": FeatherFile,
+    ".ipc": FeatherFile,
+    ".npy": NpyFile,
+}
+
+
+def _find_delimiter(path: Path) -> str:
+    with pa.input_stream(str(path)) as stream:  # decompresses by suffix
+        header = stream.read(1 << 16).decode("utf-8", "replace").partition("\n")[0]
+    # Delimiters inside quoted names do not count.
+    counts = {mark: len(next(csv.reader(io.StringIO(header), delimiter=mark), [])) for mark in ",;\t|"}
+    return max(counts, key=lambda mark: counts[mark])
+
+
+def _reading(path: Path, format_name: str, read: Callable[[], _Result]) -> _Result:
+    """Return read(), with the file named in any error."""
+    try:
+        return read()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {str(path)!r}.") from None
+    except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(
+            f"{str(path)!r} cannot be read as {format_name} ({reason.rstrip('.')}). "
+            "Mend or remove the file; nothing was written."
+        ) from error
+
+
+def _guarded(path: Path, format_name: str, batches: Any) -> Iterator[Any]:
+    """Return the batches, with the file named in any error on the way."""
+    iterator = iter(batches)
+    end = object()
+    while (batch := _reading(path, format_name, lambda: next(iterator, end))) is not end:
+        yield batch

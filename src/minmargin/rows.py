@@ -1,0 +1,48 @@
+"""Runs of rows, whatever holds them: how to count, cut, pick and join them.
+
+Features, ids and kept columns travel through the package in the container they came in. These four
+functions are all that the loop over the pool needs to know about that container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Frame: TypeAlias = nw.DataFrame[Any]
+Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
+Rows: TypeAlias = NDArray[Any] | sparse.csr_array | Frame
+
+
+def count_rows(rows: Rows) -> int:
+    """Return how many rows there are."""
+    return int(rows.shape[0])
+
+
+def slice_rows(rows: Rows, start: int, stop: int) -> Rows:
+    """Return rows start..stop-1, as a view where the container can give one."""
+    return rows[start:stop]
+
+
+def take_rows(rows: Rows, index: NDArray[np.intp]) -> Rows:
+    """Return the rows at `index`, in that order."""
+    if isinstance(rows, nw.DataFrame):
+        return rows[index, :]
+    return cast("Rows", rows[index])
+
+
+def concat_rows(parts: Sequence[Rows]) -> Rows:
+    """Return the parts, which must be of one kind, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    if isinstance(first, nw.DataFrame):
+        return nw.concat(cast("Sequence[Frame]", parts), how="vertical")
+    if isinstance(first, sparse.csr_array):
+        return sparse.csr_array(sparse.vstack(cast("Sequence[sparse.csr_array]", parts), format="csr"))
+    return np.concatenate(cast("Sequence[NDArray[Any]]", parts))

@@ -1,0 +1,188 @@
+"""The one loop: every block of the pool, scored, and the lowest rows kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.candidates import Candidates
+from minmargin.engines import run_locally
+from minmargin.errors import InputError
+from minmargin.intake import Intake
+from minmargin.learners import Progress, Scorer, TablePreprocessor
+from minmargin.pools import Block, Pool, blocks
+from minmargin.rows import Frame, Matrix, count_rows, take_rows
+from minmargin.schema import Kind, missing_column
+from minmargin.seeds import SeedTree
+from minmargin.strategies import RowScore, Shortlist
+from minmargin.topb import Bound, Details, Ranked, TopB
+
+_BLOCK_FLOATS = 1 << 22  # class scores of a block: 32 MB at most
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 8192, 256
+
+
+class Source(NamedTuple):
+    """An opened pool, and which of its columns are read."""
+
+    pool: Pool
+    features: tuple[str, ...] | None
+    carried: tuple[str, ...]
+    kinds: dict[str, Kind | None] | None
+
+
+def bind(
+    pool: Pool,
+    intake: Intake,
+    *,
+    features: Sequence[str] | None,
+    carried: Sequence[str],
+) -> Source:
+    """Return the pool with its columns matched to the labeled set's, or say what does not match.
+
+    Args:
+        pool: an opened pool.
+        intake: what the learner takes.
+        features: the pool's feature columns, for a labeled set without names.
+        carried: further columns whose values go with the picked rows.
+    """
+    names = intake.match(pool.schema, features=features, reserved=carried)
+    if names is None:
+        if carried:
+            raise InputError(
+                f"Column {carried[0]!r} was asked for, but the pool is an array without column names."
+            )
+        return Source(pool, None, (), None)
+    for name in carried:
+        if name not in pool.schema.names:
+            raise missing_column(name, pool.schema.names, "the pool")
+    kinds: dict[str, Kind | None] = dict.fromkeys(carried)
+    wanted = intake.columns or tuple(cast("Any", pool.schema.find(name)) for name in names)
+    kinds.update({name: column.kind for name, column in zip(names, wanted, strict=True)})
+    return Source(pool, names, tuple(carried), kinds)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One reading of a pool by trained models."""
+
+    source: Source
+    intake: Intake
+    preprocessor: TablePreprocessor | None
+    scorer: Scorer
+    seeds: SeedTree
+    n_classes: int
+    n_jobs: int
+    chunk_size: int
+    progress: Progress
+
+    def scores(self, by: RowScore) -> NDArray[np.float64]:
+        """Return (n,) the score of every row of the pool, in pool order."""
+
+        def work(block: Block) -> tuple[int, NDArray[np.float64]]:
+            return block.first_row, _checked_scores(by, self._candidates(block))
+
+        parts = dict(self._run(work, lambda part: len(part[1])))
+        return np.concatenate([parts[first_row] for first_row in sorted(parts)])
+
+    def keep(self, shortlists: Sequence[Shortlist]) -> tuple[list[Ranked], int]:
+        """Return what each shortlist keeps of the pool, and how many rows the pool has."""
+        tops = [TopB(shortlist.size, self.seeds) for shortlist in shortlists]
+        n_rows = 0
+
+        def work(block: Block) -> tuple[int, list[TopB]]:
+            # A bound that is a little old dismisses a little less; the result is the same.
+            bounds = [top.bound for top in tops]
+            return count_rows(block.data), self._keep_of(block, shortlists, bounds)
+
+        for n, partials in self._run(work, lambda part: part[0]):
+            n_rows += n
+            for top, partial in zip(tops, partials, strict=True):
+                top.merge(partial)
+        return [top.finish() for top in tops], n_rows
+
+    def _keep_of(
+        self, block: Block, shortlists: Sequence[Shortlist], bounds: Sequence[Bound | None]
+    ) -> list[TopB]:
+        candidates = self._candidates(block)
+        partials = []
+        for shortlist, bound in zip(shortlists, bounds, strict=True):
+            if shortlist.check_memory is not None:
+                n_rows = self.source.pool.n_rows or block.first_row + len(candidates)
+                n_kept = n_rows if shortlist.size is None else min(n_rows, shortlist.size)
+                shortlist.check_memory(n_kept, _vector_bytes(candidates.vectors))
+            partial = TopB(shortlist.size, self.seeds, bound)
+            describe = self._describer(block, candidates, shortlist)
+            partial.update(candidates.rows, _checked_scores(shortlist.by, candidates), describe)
+            partials.append(partial)
+        return partials
+
+    def _describer(
+        self, block: Block, candidates: Candidates, shortlist: Shortlist
+    ) -> Callable[[NDArray[np.intp]], Details]:
+        def describe(index: NDArray[np.intp]) -> Details:
+            kept = candidates.take(index)
+            member, first, second = shortlist.by.explain(kept)
+            details: dict[str, Any] = {
+                "member": member.astype(np.int32),
+                "first": first.astype(np.int32),
+                "second": second.astype(np.int32),
+                "predicted": kept.base_scores.argmax(axis=1).astype(np.int32),
+            }
+            if self.source.carried:
+                frame = cast("Frame", block.data).select(list(self.source.carried))
+                details["carried"] = take_rows(frame, index)
+            if shortlist.check_memory is not None:
+                details["vector"] = kept.vectors
+            return details
+
+        return describe
+
+    def _candidates(self, block: Block) -> Candidates:
+        X = self.intake.convert(block.data, self.source.features, first_row=block.first_row, what="pool")
+        if self.preprocessor is not None:
+            X = self.preprocessor.transform(X)
+        rows = np.arange(block.first_row, block.first_row + count_rows(block.data), dtype=np.int64)
+        return Candidates(rows, X, self.scorer, self.seeds)
+
+    def _run(self, work: Callable[[Block], Any], size_of: Callable[[Any], int]) -> Iterator[Any]:
+        done, total = 0, self.source.pool.n_rows
+        self.progress("scanning", 0, total)
+        for part in run_locally(work, self._blocks(), effective_n_jobs(self.n_jobs)):
+            done += size_of(part)
+            yield part
+            self.progress("scanning", done, total)
+        if done == 0:
+            raise InputError(f"The pool is empty: {self.source.pool.name} has no rows.")
+
+    def _blocks(self) -> Iterable[Block]:
+        per_row = max(self.scorer.n_members, 1) * self.n_classes
+        size = _LARGEST_BLOCK
+        while size > _SMALLEST_BLOCK and size * per_row > _BLOCK_FLOATS:
+            size //= 2
+        return blocks(self.source.pool.chunks(self.source.kinds, self.chunk_size), size)
+
+
+def _checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:
+    scores = by.score(candidates)
+    if scores.shape != (len(candidates),):
+        raise InputError(
+            f"The strategy gave scores of shape {scores.shape} for {len(candidates):,} rows. Give one float a row."
+        )
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    if len(wrong):
+        row = int(candidates.rows[wrong[0]])
+        raise InputError(
+            f"The score of pool row {row:,} is {scores[wrong[0]]}. Scores must be finite numbers."
+        )
+    return scores
+
+
+def _vector_bytes(vectors: Matrix) -> float:
+    parts = (vectors.data, vectors.indices) if isinstance(vectors, sparse.csr_array) else (vectors,)
+    return float(sum(int(part.nbytes) for part in parts) / max(vectors.shape[0], 1))

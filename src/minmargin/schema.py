@@ -1,0 +1,144 @@
+"""What rows are kept in and which columns they have, known before a model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+from minmargin.errors import InputError, listing, nearest
+from minmargin.rows import Frame, Rows
+
+Kind: TypeAlias = Literal["number", "text", "embedding", "other"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a frame or file; an embedding's width is None where the type does not fix it."""
+
+    name: str
+    kind: Kind
+    type_name: str
+    width: int | None = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What is known of rows before reading them: named columns, or the width of an array."""
+
+    columns: tuple[Column, ...] | None
+    width: int | None = None
+    parsed: bool = True  # False: types were guessed from text (CSV) and another may be asked for
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names; none for an array."""
+        return tuple(column.name for column in self.columns or ())
+
+    def find(self, name: str) -> Column | None:
+        """Return the column called `name`, or None."""
+        return next((column for column in self.columns or () if column.name == name), None)
+
+
+def as_rows(data: Any, what: str) -> Rows:
+    """Return in-memory data as an array, a CSR array or a narwhals frame; `what` names it in errors."""
+    if sparse.issparse(data):
+        rows = sparse.csr_array(cast("Any", data))
+        return rows if rows.has_sorted_indices else rows.sorted_indices()
+    if isinstance(data, (list, tuple)):
+        text = len(data) > 0 and all(isinstance(each, str) for each in data)
+        data = np.array(data, dtype=object) if text else np.asarray(data)
+    if not isinstance(data, np.ndarray):
+        frame = _as_frame(data, what)
+        if frame is not None:
+            return frame
+        data = np.asarray(data)
+    if data.ndim == 1 and data.dtype.kind in "OUT":
+        return cast("Rows", data.astype(object))
+    if data.ndim != 2:
+        raise InputError(
+            f"{what} has shape {data.shape}, but rows and features need two dimensions. "
+            "Use X.reshape(len(X), -1)."
+        )
+    return cast("Rows", data)
+
+
+def _as_frame(data: Any, what: str) -> Frame | None:
+    """Return a narwhals frame of a data frame, None for what is none (a series, a list of lists)."""
+    if nw.dependencies.is_into_series(data):
+        return None
+    try:
+        frame: Frame = nw.from_native(data, eager_only=True)
+    except TypeError as error:
+        if isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame):
+            raise InputError(f"{what} is a lazy frame. Use .collect(), or pass its files.") from error
+        if hasattr(data, "__array__"):
+            return None
+        raise InputError(
+            f"{what} is a {type(data).__name__}, which cannot be read as rows. Use a numpy array, a scipy "
+            "sparse matrix, a pandas, polars or pyarrow frame, or a path to Parquet, CSV or Feather files."
+        ) from error
+    names = frame.columns
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{what} has column names that are not strings ({listing(names, most=3)}). "
+            "Use X.columns = X.columns.astype(str)."
+        )
+    return frame
+
+
+def schema_of(rows: Rows) -> Schema:
+    """Return the schema of rows in memory."""
+    if isinstance(rows, nw.DataFrame):
+        return Schema(tuple(column_of(name, rows[name]) for name in rows.columns))
+    return Schema(None, width=1 if rows.ndim == 1 else int(rows.shape[1]))
+
+
+def column_of(name: str, values: nw.Series[Any]) -> Column:
+    """Return what is known of a column in memory."""
+    dtype = values.dtype
+    kind, width = kind_of(dtype)
+    if isinstance(dtype, (nw.Object, nw.List)):
+        known = values.drop_nulls()
+        sample = known[0] if len(known) else None
+        if isinstance(sample, str):  # pandas may keep strings, and keeps vectors, as Python objects
+            kind = "text"
+        elif kind == "embedding" or isinstance(sample, (list, tuple, np.ndarray)):
+            kind, width = "embedding", 0 if sample is None else len(sample)
+    return Column(name, kind, str(dtype), width)
+
+
+def kind_of(dtype: nw.dtypes.DType) -> tuple[Kind, int | None]:
+    """Return what a column of this type can serve as, and its width."""
+    if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
+        return "number", 1
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return "text", 1
+    if isinstance(dtype, nw.Array) and _is_numeric(dtype.inner) and len(dtype.shape) == 1:
+        return "embedding", dtype.size
+    if isinstance(dtype, nw.List) and _is_numeric(dtype.inner):
+        return "embedding", None
+    return "other", 1
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return isinstance(dtype, nw.dtypes.DType) and dtype.is_numeric()
+
+
+def require_numbers(columns: Sequence[Column]) -> None:
+    """Raise an error that names the first column which holds no numbers."""
+    for column in columns:
+        if column.kind not in {"number", "embedding"}:
+            raise InputError(
+                f"Column {column.name!r} is {column.type_name}, which is not a number. Use preprocess='auto', "
+                "leave it out with features=[...], or use a scikit-learn pipeline that encodes it."
+            )
+
+
+def missing_column(name: str, names: Sequence[str], where: str) -> InputError:
+    """Return the error for a column that was asked for and is not there."""
+    return InputError(f"Column {name!r} is not in {where} (columns: {listing(names)}).{nearest(name, names)}")

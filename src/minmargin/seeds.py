@@ -1,0 +1,82 @@
+"""All randomness: one tree of seeds per run, and a hash that gives every pool row its own number.
+
+Nothing here depends on the order in which rows or members are handled, which is what lets the
+pool be read in chunks of any size and the committee be trained by any number of workers.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.errors import InputError
+
+# The branches of the tree. They are part of what makes a batch reproducible: never renumber them.
+_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM = range(5)
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Weyl sequence step of splitmix64
+
+
+@dataclass(frozen=True)
+class SeedTree:
+    """The seeds of one run, all grown from `root`."""
+
+    root: int
+
+    @classmethod
+    def plant(cls, random_state: Any = None) -> SeedTree:
+        """Return the tree of a scikit-learn style `random_state`; None takes fresh entropy."""
+        if random_state is None:
+            # 53 bits, so that the seed survives a manifest read by a JSON parser with float numbers.
+            entropy = np.random.SeedSequence().entropy
+            return cls(operator.index(entropy) & (2**53 - 1))  # type: ignore[arg-type]
+        if isinstance(random_state, np.random.RandomState):
+            return cls(int(random_state.randint(0, 2**31)))
+        if isinstance(random_state, np.random.Generator):
+            return cls(int(random_state.integers(0, 2**53)))
+        try:
+            root = operator.index(random_state)
+        except TypeError:
+            root = -1
+        if root < 0:
+            raise InputError(
+                f"random_state={random_state!r} cannot seed a run. "
+                "Use None, a whole number >= 0, or a numpy random generator."
+            )
+        return cls(root)
+
+    def bootstrap(self, member: int) -> np.random.Generator:
+        """Return the generator of member `member`'s bootstrap draw."""
+        return np.random.default_rng(self._branch(_BOOTSTRAP, member))
+
+    def learner(self, member: int | None) -> np.random.SeedSequence:
+        """Return the seed of the training of a member, or of the base (None)."""
+        return self._branch(_BASE) if member is None else self._branch(_MEMBER, member)
+
+    def ties(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the number by which each pool row stands in line among equal scores."""
+        return hash_rows(self._key(_TIES), rows)
+
+    def uniform(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return one uniform number in [0, 1) for each pool row."""
+        bits = hash_rows(self._key(_UNIFORM), rows)
+        return np.asarray((bits >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+
+    def _branch(self, *path: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.root, spawn_key=path)
+
+    def _key(self, *path: int) -> np.uint64:
+        return np.uint64(self._branch(*path).generate_state(1, np.uint64)[0])
+
+
+def hash_rows(key: np.uint64, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of (key, row) for each row: the splitmix64 generator, by counter."""
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
+        z = key + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(z ^ (z >> np.uint64(31)), dtype=np.uint64)

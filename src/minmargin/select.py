@@ -1,0 +1,97 @@
+"""select: of all the rows nobody has labeled yet, which B should be labeled next?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minmargin.batch import Batch
+from minmargin.committee import (
+    CHUNK_SIZE,
+    Preprocess,
+    Training,
+    bind_pool,
+    check_batch_size,
+    check_n_models,
+    silent,
+)
+from minmargin.labeled import LabeledSet
+from minmargin.learners import Progress
+from minmargin.strategies import resolve_strategy
+
+
+def select(
+    X: Any,
+    y: Any,
+    pool: Any,
+    batch_size: int,
+    *,
+    strategy: Any = "min-margin",
+    learner: Any = "logistic",
+    n_models: int = 25,
+    bootstrap_fraction: float = 1.0,
+    random_state: Any = None,
+    features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    keep: Sequence[str] = (),
+    preprocess: Preprocess = "none",
+    n_jobs: int = -1,
+    chunk_size: int = CHUNK_SIZE,
+    progress: Progress = silent,
+) -> Batch:
+    """Return the `batch_size` pool rows to label next, best first.
+
+    >>> import minmargin as mm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> batch = mm.select(X[::10], y[::10], pool=X, batch_size=3, random_state=0)
+    >>> batch.rows.tolist()
+    [133, 70, 83]
+
+    Args:
+        X: the labeled rows: an array, a sparse matrix, a data frame, a list of texts, or a path to files.
+        y: their labels, of any type; or the name of the label column, if X is a frame or a path.
+        pool: the candidates: anything X may be, a glob or list of files, an Arrow dataset, or an iterable of
+            chunks. Frames and files are matched to X by column name; other columns are ignored.
+        batch_size: B, how many rows to pick.
+        strategy: a name from `minmargin.strategies()`, a strategy object, or a function that takes
+            `Candidates` and returns one float per row; lower is picked first.
+        learner: "logistic", "random-forest", "gradient-boosting", or any scikit-learn classifier. It is
+            copied, never changed.
+        n_models: K, how many members to train on bootstrap draws. None are trained for a strategy that
+            looks at the base only.
+        bootstrap_fraction: beta, the size of a draw as a fraction of each class; may exceed 1.
+        random_state: the seed; None takes a fresh one, which the manifest records.
+        features: the feature columns, in order; by default all of X but the label and the id. A single
+            name hands that column over as a one-dimensional list of texts.
+        id_column: a pool column whose values go into `batch.ids`.
+        keep: further pool columns to carry into the batch.
+        preprocess: "auto" imputes and standardises numeric columns and one-hot encodes text columns.
+        n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
+        chunk_size: how many rows to read at a time. It changes memory, never the batch.
+        progress: called with a stage, the units done and their total.
+    """
+    chosen = resolve_strategy(strategy)
+    check_n_models(n_models)
+    not_features = [] if id_column is None else [id_column]
+    labeled = LabeledSet.of(X, y, features=features, not_features=not_features)
+    training = Training.of(
+        labeled,
+        learner=learner,
+        bootstrap_fraction=bootstrap_fraction,
+        random_state=random_state,
+        preprocess=preprocess,
+    )
+    source = bind_pool(pool, training.intake, features=features, id_column=id_column, keep=keep)
+    check_batch_size(batch_size, source)
+    n_members = n_models if chosen.needs == "members" else 0
+    committee = training.fit(n_members, n_jobs=n_jobs, progress=progress)
+    return committee.pick(
+        source,
+        batch_size,
+        chosen,
+        id_column=id_column,
+        n_jobs=n_jobs,
+        chunk_size=chunk_size,
+        progress=progress,
+    )

@@ -1,0 +1,27 @@
+"""Disagreement between the members: in votes, and in probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin import margins
+from minmargin.candidates import Candidates
+from minmargin.strategies.base import Reasons, without_member
+from minmargin.strategies.registry import register_strategy
+
+
+def _most_votes(candidates: Candidates) -> Reasons:
+    return without_member(margins.votes(candidates.member_scores))
+
+
+@register_strategy("committee", explain=_most_votes)
+def committee(candidates: Candidates) -> NDArray[np.float64]:
+    """Query by bagging: votes of the top class minus votes of the second, over K (Abe & Mamitsuka 1998)."""
+    return margins.vote_margin(candidates.member_scores)
+
+
+@register_strategy("var-softmax", probabilistic=True)
+def var_softmax(candidates: Candidates) -> NDArray[np.float64]:
+    """Minus the variance of the members' probabilities, summed over classes."""
+    return margins.negative_variance(candidates.member_scores)

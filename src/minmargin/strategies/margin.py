@@ -1,0 +1,39 @@
+"""Margins: of the base, and the ways to draw one number from the members' margins."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin import margins
+from minmargin.candidates import Candidates
+from minmargin.strategies.base import Reasons, without_member
+from minmargin.strategies.registry import register_strategy
+
+
+@register_strategy("min-margin")
+def min_margin(candidates: Candidates) -> NDArray[np.float64]:
+    """The smallest margin under any member: picks lie around K boundaries (the paper's method)."""
+    return margins.min_margin(candidates.member_scores)
+
+
+@register_strategy("margin", needs="base")
+def margin(candidates: Candidates) -> NDArray[np.float64]:
+    """The margin of the base: picks lie around one boundary (plain margin sampling)."""
+    return margins.margin(candidates.base_scores)
+
+
+@register_strategy("mean-margin")
+def mean_margin(candidates: Candidates) -> NDArray[np.float64]:
+    """The mean of the members' margins (the paper's section 4)."""
+    return margins.mean_margin(candidates.member_scores)
+
+
+def _contested_on_average(candidates: Candidates) -> Reasons:
+    return without_member(margins.mean_scores(candidates.member_scores))
+
+
+@register_strategy("margin-of-mean", explain=_contested_on_average)
+def margin_of_mean(candidates: Candidates) -> NDArray[np.float64]:
+    """The margin of the members' mean class scores (the paper's section 2.3)."""
+    return margins.margin_of_mean(candidates.member_scores)

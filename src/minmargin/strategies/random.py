@@ -1,0 +1,56 @@
+"""Chance: alone, and mixed half and half with plain margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.candidates import Candidates
+from minmargin.rows import concat_rows, take_rows
+from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
+from minmargin.strategies.registry import register_strategy, resolve_strategy
+from minmargin.topb import Ranked
+
+
+@register_strategy("random", needs="nothing")
+def random(candidates: Candidates) -> NDArray[np.float64]:
+    """A uniform number in [0, 1): every row is as likely as any other."""
+    return candidates.uniform
+
+
+@register_strategy("random-margin-mix", cost="one pass, one model a row")
+@dataclass(frozen=True)
+class RandomMarginMix:
+    """Half the batch by margin, half uniformly from the rest.
+
+    The margin half comes first. A row's score is the one it was picked by: its margin, or its random number.
+    """
+
+    name = "random-margin-mix"
+    needs: Needs = "base"
+    probabilistic = False
+
+    def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
+        """Return what one pass must keep: enough random rows, should all margin rows be among them."""
+        by_margin = cast("RowScore", resolve_strategy("margin"))
+        by_chance = cast("RowScore", resolve_strategy("random"))
+        return [Shortlist(by_margin, (batch_size + 1) // 2), Shortlist(by_chance, batch_size)]
+
+    def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
+        """Return the margin half, then the first random rows that are not in it."""
+        by_margin, by_chance = shortlists
+        fresh = np.flatnonzero(~np.isin(by_chance.rows, by_margin.rows))
+        fresh = fresh[: context.batch_size - len(by_margin.rows)]
+        details = {
+            name: concat_rows([values, take_rows(by_chance.details[name], fresh)])
+            for name, values in by_margin.details.items()
+        }
+        return Ranked(
+            np.concatenate([by_margin.rows, by_chance.rows[fresh]]),
+            np.concatenate([by_margin.scores, by_chance.scores[fresh]]),
+            details,
+        )

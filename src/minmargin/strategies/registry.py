@@ -1,0 +1,106 @@
+"""The registry: strategies by name, open to third parties."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from minmargin.candidates import Candidates
+from minmargin.errors import InputError, listing, nearest
+from minmargin.strategies.base import (
+    Entry,
+    Needs,
+    Reasons,
+    RowScoreStrategy,
+    ScoreFunction,
+    Strategy,
+)
+
+_ENTRIES: dict[str, Entry] = {}
+
+_Made = TypeVar("_Made", bound=Callable[..., Any])
+
+_COSTS: dict[Needs, str] = {
+    "members": "one pass, K models a row",
+    "base": "one pass, one model a row",
+    "nothing": "one pass, no model",
+}
+
+
+def register_strategy(
+    name: str,
+    *,
+    needs: Needs = "members",
+    cost: str | None = None,
+    probabilistic: bool = False,
+    explain: Callable[[Candidates], Reasons] | None = None,
+) -> Callable[[_Made], _Made]:
+    """Register a score function, or a class of strategies, under a name.
+
+    A function takes `Candidates` and returns one float per row; lower is picked first. A class makes objects
+    with the methods of `Strategy`. The first line of the docstring becomes the summary in `mm.strategies()`.
+
+    >>> import minmargin as mm
+    >>> @mm.register_strategy("least-confident", needs="base")
+    ... def least_confident(candidates):
+    ...     "The highest class probability under the base."
+    ...     return candidates.base_scores.max(axis=1)
+    >>> [s.summary for s in mm.strategies() if s.name == "least-confident"]
+    ['The highest class probability under the base.']
+
+    Args:
+        name: how callers ask for it.
+        needs: which models the score looks at; members are trained only for "members".
+        cost: what a row costs, in a few words.
+        probabilistic: whether class scores must be probabilities.
+        explain: returns the `Reasons` of rows; by default the closest member's, or the base's.
+    """
+
+    def register(made: _Made) -> _Made:
+        make: Callable[..., Any] = made
+        if not inspect.isclass(made):
+            strategy = RowScoreStrategy(name, made, needs, probabilistic, explain)
+            make = functools.partial(_no_options, strategy)
+        summary = (inspect.getdoc(made) or "").partition("\n")[0]
+        _ENTRIES[name] = Entry(name, summary, cost or _COSTS[needs], make)
+        return made
+
+    return register
+
+
+def strategies() -> list[Entry]:
+    """Return every registered strategy: its name, one line on what it does, and its cost."""
+    return list(_ENTRIES.values())
+
+
+def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
+    """Return the strategy that a name, a score function or an object with `score` stands for."""
+    if isinstance(strategy, str):
+        if strategy not in _ENTRIES:
+            raise InputError(
+                f"There is no strategy {strategy!r} (names: {listing(_ENTRIES, most=20)})."
+                f"{nearest(strategy, _ENTRIES)}"
+            )
+        made: Strategy = _ENTRIES[strategy].make(**options)
+        return made
+    if hasattr(strategy, "shortlists") and hasattr(strategy, "finish"):
+        whole: Strategy = strategy
+        return whole
+    score: ScoreFunction | None = getattr(strategy, "score", strategy if callable(strategy) else None)
+    if score is None or inspect.isclass(strategy):
+        raise InputError(
+            f"strategy={strategy!r} is neither a name, a score function nor an object with score(candidates). "
+            "mm.strategies() lists the names."
+        )
+    name = getattr(strategy, "name", None) or getattr(strategy, "__name__", type(strategy).__name__)
+    needs: Needs = getattr(strategy, "needs", "members")
+    probabilistic = bool(getattr(strategy, "probabilistic", False))
+    return RowScoreStrategy(str(name), score, needs, probabilistic, getattr(strategy, "explain", None))
+
+
+def _no_options(strategy: RowScoreStrategy, **options: Any) -> RowScoreStrategy:
+    if options:
+        raise InputError(f"Strategy {strategy.name!r} has no option {listing(options)}.")
+    return strategy
