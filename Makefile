@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint format coverage bench-memory pictures clean
+.PHONY: help setup demo test lint format bench-memory docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -25,10 +25,7 @@ setup: $(VENV)/installed-dev  ## make .venv with the package and all development
 demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-learn, into demo/
 	$(BIN)/minmargin demo --out demo
 
-test: $(VENV)/installed-dev  ## run all tests and doctests
-	$(BIN)/python -m pytest --numprocesses auto
-
-coverage: $(VENV)/installed-dev  ## run all tests and show what they do not reach
+test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% coverage
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term-missing --cov-fail-under=95
 
 lint: $(VENV)/installed-dev  ## check style and types
@@ -43,8 +40,9 @@ format: $(VENV)/installed-dev  ## mend style
 bench-memory: $(VENV)/installed-dev  ## peak memory of a selection from 10 million rows of Parquet
 	$(BIN)/python benchmarks/memory.py
 
-pictures: $(VENV)/installed-dev  ## draw the pictures of README and docs anew
+docs: $(VENV)/installed-dev  ## draw the pictures and write the help pages anew
 	$(BIN)/python docs/draw_pictures.py
+	$(BIN)/python docs/write_help.py
 
 clean:  ## remove what make made
 	rm -rf $(VENV) demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

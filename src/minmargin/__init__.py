@@ -16,7 +16,7 @@ from minmargin.errors import (
     ScoringError,
 )
 from minmargin.learners import LogisticLearner
-from minmargin.select import select
+from minmargin.selection import select
 from minmargin.strategies import (
     BalancedMargin,
     KCenters,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from minmargin.atomic import write_whole
 from minmargin.errors import DataWarning, InputError, MissingExtraError, listing
+from minmargin.rows import Frame
 from minmargin.topb import Ranked
 
 
@@ -54,7 +55,7 @@ class Batch:
     ) -> Batch:
         """Return the batch of ranked rows and their details."""
         details: Mapping[str, Any] = picks.details
-        carried: pa.Table | None = details["carried"].to_arrow() if "carried" in details else None
+        carried: pa.Table | None = _to_table(details["carried"]) if "carried" in details else None
         ids = kept = None
         if carried is not None:
             if id_column is not None:
@@ -189,6 +190,11 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
     return writer
 
 
+def _to_table(frame: Frame) -> pa.Table:
+    """Return an Arrow table of a frame's columns, and of nothing else (a pandas frame has an index too)."""
+    return pa.table({name: frame[name].to_arrow() for name in frame.columns})
+
+
 def _to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
 
@@ -200,7 +206,7 @@ def _warn_of_duplicates(ids: pa.ChunkedArray, name: str) -> None:
             f"{repeated:,} of the {len(ids):,} picked rows repeat an id of column {name!r}. "
             "Use a column whose values are unique, or rows to tell them apart.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -16,10 +16,9 @@ from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
 from minmargin.learners import (
     Learner,
+    Preprocessor,
     Progress,
     Scorer,
-    TablePreprocessor,
-    preprocessing_intake,
     resolve_learner,
 )
 from minmargin.manifest import Stopwatch, make_manifest
@@ -63,7 +62,12 @@ class Training:
         resolved = resolve_learner(learner)
         if preprocess not in {"none", "auto"}:
             raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
-        intake = preprocessing_intake(labeled) if preprocess == "auto" else resolved.intake(labeled)
+        if preprocess == "auto":
+            from minmargin.learners.preprocess import preprocessing_intake  # noqa: PLC0415 - slow to import
+
+            intake = preprocessing_intake(labeled)
+        else:
+            intake = resolved.intake(labeled)
         sizes = draw_sizes(labeled.counts, bootstrap_fraction, labeled.classes.tolist())
         bootstrap = Bootstrap(labeled.codes, sizes, SeedTree.plant(random_state))
         return cls(labeled, resolved, intake, preprocess, bootstrap, bootstrap_fraction)
@@ -74,10 +78,14 @@ class Training:
         with stopwatch.stage("training"):
             labeled = self.labeled
             X = self.intake.convert(labeled.rows, labeled.names, first_row=0, what="labeled")
-            preprocessor = None
+            preprocessor: Preprocessor | None = None
             if self.preprocess == "auto":
-                preprocessor = TablePreprocessor(labeled.columns, sparse_output=self.learner.takes_sparse)
-                X = preprocessor.fit(X).transform(X)
+                from minmargin.learners.preprocess import TablePreprocessor  # noqa: PLC0415 - slow to import
+
+                preprocessor = TablePreprocessor.of(
+                    X, labeled.columns, sparse_output=self.learner.takes_sparse
+                )
+                X = preprocessor.transform(X)
             scorer = self.learner.fit(X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, progress=progress)
         return Committee(labeled.classes, self, preprocessor, scorer, X, stopwatch)
 
@@ -88,24 +96,26 @@ class Committee:
 
     Attributes:
         classes_: (C,) the classes, sorted.
+        training: the labeled set, the learner and the draws that it was trained with.
+        scorer: the trained models.
     """
 
     classes_: NDArray[Any]
-    _training: Training
-    _preprocessor: TablePreprocessor | None
-    _scorer: Scorer
+    training: Training
+    _preprocessor: Preprocessor | None
+    scorer: Scorer
     _fitted_on: Any
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     @property
     def n_models(self) -> int:
         """K: how many members there are besides the base."""
-        return self._scorer.n_members
+        return self.scorer.n_members
 
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
         return (
-            f"<Committee: {self.n_models} members, learner {self._training.learner.name}, classes {classes}>"
+            f"<Committee: {self.n_models} members, learner {self.training.learner.name}, classes {classes}>"
         )
 
     def score(
@@ -167,7 +177,7 @@ class Committee:
         keep: Sequence[str] = (),
     ) -> Source:
         """Return the pool, opened, with its columns matched to the labeled set's."""
-        return bind_pool(pool, self._training.intake, features=features, id_column=id_column, keep=keep)
+        return bind_pool(pool, self.training.intake, features=features, id_column=id_column, keep=keep)
 
     def pick(
         self,
@@ -189,11 +199,11 @@ class Committee:
         if n_rows < batch_size:
             raise _too_large(batch_size, n_rows, source)
         with stopwatch.stage("finishing"):
-            context = Context(batch_size, self._training.bootstrap.seeds, self._labeled_vectors)
+            context = Context(batch_size, self.training.bootstrap.seeds, self._labeled_vectors)
             picks = strategy.finish(shortlists, context)
         manifest = make_manifest(
             settings=self._settings(strategy, batch_size, n_jobs, chunk_size),
-            labeled=self._training.labeled.describe(),
+            labeled=self.training.labeled.describe(),
             pool={"rows": n_rows, **source.pool.describe()},
             stopwatch=stopwatch,
         )
@@ -202,26 +212,27 @@ class Committee:
     def _settings(self, strategy: Strategy, batch_size: int, n_jobs: int, chunk_size: int) -> dict[str, Any]:
         return {
             "strategy": strategy.name,
+            "strategy_options": getattr(strategy, "options", {}),
             "batch_size": batch_size,
-            "learner": self._training.learner.name,
+            "learner": self.training.learner.name,
             "n_models": self.n_models,
-            "bootstrap_fraction": self._training.bootstrap_fraction,
-            "seed": self._training.bootstrap.seeds.root,
-            "preprocess": self._training.preprocess,
-            "scoring_path": self._scorer.path,
+            "bootstrap_fraction": self.training.bootstrap_fraction,
+            "seed": self.training.bootstrap.seeds.root,
+            "preprocess": self.training.preprocess,
+            "scoring_path": self.scorer.path,
             "n_jobs": n_jobs,
             "chunk_size": chunk_size,
         }
 
     def _scan(self, source: Source, *, n_jobs: int, chunk_size: int, progress: Progress) -> Scan:
-        if chunk_size < 1:
-            raise InputError(f"chunk_size={chunk_size} must be at least 1.")
+        check_count("chunk_size", chunk_size, least=1)
+        check_n_jobs(n_jobs)
         return Scan(
             source,
-            self._training.intake,
+            self.training.intake,
             self._preprocessor,
-            self._scorer,
-            self._training.bootstrap.seeds,
+            self.scorer,
+            self.training.bootstrap.seeds,
             len(self.classes_),
             n_jobs,
             chunk_size,
@@ -229,16 +240,16 @@ class Committee:
         )
 
     def _labeled_vectors(self) -> Matrix:
-        return self._scorer.vectors(self._fitted_on)
+        return self.scorer.vectors(self._fitted_on)
 
     def _check_strategy(self, strategy: Strategy) -> Strategy:
         if strategy.needs == "members" and self.n_models == 0:
             raise InputError(
                 f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
             )
-        if strategy.probabilistic and not self._scorer.probabilistic:
+        if strategy.probabilistic and not self.scorer.probabilistic:
             raise InputError(
-                f"Strategy {strategy.name!r} needs class probabilities, and {self._training.learner.name} has only "
+                f"Strategy {strategy.name!r} needs class probabilities, and {self.training.learner.name} has only "
                 "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
             )
         return strategy
@@ -253,6 +264,7 @@ def fit_committee(
     bootstrap_fraction: float = 1.0,
     random_state: Any = None,
     features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
     preprocess: Preprocess = "none",
     n_jobs: int = -1,
     progress: Progress = silent,
@@ -269,8 +281,9 @@ def fit_committee(
 
     The arguments are those of `minmargin.select`.
     """
-    check_n_models(n_models)
-    labeled = LabeledSet.of(X, y, features=features)
+    check_count("n_models", n_models, least=0, usual=25)
+    check_n_jobs(n_jobs)
+    labeled = LabeledSet.of(X, y, features=features, not_features=[] if id_column is None else [id_column])
     training = Training.of(
         labeled,
         learner=learner,
@@ -298,8 +311,7 @@ def bind_pool(
 
 def check_batch_size(batch_size: int, source: Source) -> None:
     """Raise an error if the batch size is not a positive number that the pool can fill."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-        raise InputError(f"batch_size={batch_size!r} must be a whole number >= 1.")
+    check_count("batch_size", batch_size, least=1)
     n_rows = source.pool.n_rows
     if n_rows == 0:
         raise InputError(f"The pool is empty: {source.pool.name} has no rows.")
@@ -307,10 +319,17 @@ def check_batch_size(batch_size: int, source: Source) -> None:
         raise _too_large(batch_size, n_rows, source)
 
 
-def check_n_models(n_models: int) -> None:
-    """Raise an error if the number of members is not a whole number >= 0."""
-    if isinstance(n_models, bool) or not isinstance(n_models, (int, np.integer)) or n_models < 0:
-        raise InputError(f"n_models={n_models!r} must be a whole number >= 0; 25 is usual.")
+def check_count(name: str, value: Any, *, least: int, usual: int | None = None) -> None:
+    """Raise an error if an argument is not a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        hint = "" if usual is None else f"; {usual} is usual"
+        raise InputError(f"{name}={value!r} must be a whole number >= {least}{hint}.")
+
+
+def check_n_jobs(n_jobs: int) -> None:
+    """Raise an error if n_jobs is neither a positive number nor a negative one that counts from all cores."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise InputError(f"n_jobs={n_jobs!r} must be a whole number >= 1, or -1 for all cores.")
 
 
 def _too_large(batch_size: int, n_rows: int, source: Source) -> InputError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from minmargin.batch import Batch
 from minmargin.learners import Progress
-from minmargin.select import select
+from minmargin.selection import select
 
 STRATEGIES = ("min-margin", "margin", "random")
 N_LABELED, N_TEST, BATCH_SIZE, N_DRAWS = 50, 600, 200, 5
@@ -25,6 +24,12 @@ class Gain:
 
     before: list[float]
     after: dict[str, list[float]]
+
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Return the mean accuracy and its standard error, before and after each strategy's labels."""
+        return {
+            name: _mean_and_error(values) for name, values in {"before": self.before, **self.after}.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -84,9 +89,9 @@ def play(progress: Progress) -> tuple[Batch, Gain]:
     return batches[0], Gain(before, after)
 
 
-def summarise(values: list[float]) -> dict[str, Any]:
-    """Return the mean of accuracies and its standard error."""
-    return {"mean": statistics.fmean(values), "standard_error": statistics.stdev(values) / len(values) ** 0.5}
+def _mean_and_error(values: list[float]) -> dict[str, float]:
+    error = statistics.stdev(values) / len(values) ** 0.5
+    return {"mean": statistics.fmean(values), "standard_error": error}
 
 
 def _no_detail(stage: str, done: int, total: int | None) -> None:

@@ -129,9 +129,10 @@ class Intake:
             first_row: the number of the first of these rows, for error messages.
             what: "pool" or "labeled", for error messages.
         """
-        origin = _Origin(what, first_row, names)
+        origin = _Origin(what, first_row)
         if isinstance(rows, nw.DataFrame):
-            return self._convert_frame(rows.select(list(names or ())), origin)
+            frame = rows.select(list(names or ()))
+            return self._convert_frame(frame, replace(origin, frame=frame))
         if self.form in {"text", "objects"}:
             return rows
         X = rows if isinstance(rows, sparse.csr_array) else _as_floats(rows, origin)
@@ -152,21 +153,19 @@ class Intake:
     def _shape(self, X: Matrix) -> Matrix:
         if isinstance(X, sparse.csr_array):
             return X if self.form == "sparse" else X.toarray()
-        return sparse.csr_array(X) if self.form == "sparse" else X
+        # One memory layout, whatever the pool's: a product's bits may depend on it.
+        return sparse.csr_array(X) if self.form == "sparse" else np.ascontiguousarray(X)
 
     def _check_table(self, frame: Frame, origin: _Origin) -> None:
         numbers = [c.name for c in schema_of(frame).columns or () if c.kind == "number"]
         if numbers:
-            check_finite(
-                to_matrix(frame.select(numbers)),
-                replace(origin, names=numbers),
-                missing=self.missing,
-            )
+            table = frame.select(numbers)
+            check_finite(to_matrix(table), replace(origin, frame=table), missing=self.missing)
 
     def _check(self, X: Matrix, origin: _Origin) -> Matrix:
         if X.shape[1] != self.width:
             raise InputError(
-                f"{origin.rows(0)} has {X.shape[1]:,} features and the labeled set has {self.width:,}. "
+                f"{origin.row(0)} has {X.shape[1]:,} features and the labeled set has {self.width:,}. "
                 "Give both the same columns in the same order."
             )
         check_finite(X, origin, missing=self.missing)
@@ -179,15 +178,20 @@ class _Origin:
 
     what: str
     first_row: int = 0
-    names: Sequence[str] | None = None
+    frame: Frame | None = None
 
-    def rows(self, row: int) -> str:
+    def row(self, row: int) -> str:
         return f"{self.what.capitalize()} row {self.first_row + row:,}"
 
     def cell(self, row: int, column: int) -> str:
-        named = self.names is not None and column < len(self.names)
-        label = repr(self.names[column]) if named and self.names is not None else f"{column:,}"
-        return f"{self.rows(row)}, column {label}"
+        if self.frame is None:
+            return f"{self.row(row)}, column {column:,}"
+        labels: list[str] = []
+        for each in schema_of(self.frame).columns or ():
+            width = each.width or 1
+            vector = each.kind == "embedding"
+            labels += [f"{each.name!r}[{i}]" for i in range(width)] if vector else [repr(each.name)]
+        return f"{self.row(row)}, column {labels[column]}"
 
 
 def check_finite(X: Matrix, origin: _Origin, *, missing: bool) -> None:
@@ -232,7 +236,7 @@ def _as_floats(X: NDArray[Any], origin: _Origin) -> NDArray[Any]:
 
 def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
     """Return (n, D) floats of numeric and embedding columns; missing values become NaN."""
-    origin = origin or _Origin("", 0, frame.columns)
+    origin = origin or _Origin("")
     parts: list[NDArray[Any]] = []
     for name in frame.columns:
         values = frame[name]
@@ -259,12 +263,12 @@ def _embedding(values: nw.Series[Any], name: str, origin: _Origin) -> NDArray[An
     arrow = arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
     if arrow.null_count:
         row = int(np.flatnonzero(arrow.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(f"{origin.rows(row)}, column {name!r} is missing. Fill it or drop the row.")
+        raise InputError(f"{origin.row(row)}, column {name!r} is missing. Fill it or drop the row.")
     lengths = arrow.value_lengths().to_numpy(zero_copy_only=False)
     if len(lengths) and (lengths != lengths[0]).any():
         row = int(np.flatnonzero(lengths != lengths[0])[0])
         raise InputError(
-            f"{origin.rows(row)}, column {name!r} holds {int(lengths[row]):,} numbers and the rows before it "
+            f"{origin.row(row)}, column {name!r} holds {int(lengths[row]):,} numbers and the rows before it "
             f"hold {int(lengths[0]):,}. An embedding needs the same width in every row."
         )
     flat = np.asarray(arrow.flatten().to_numpy(zero_copy_only=False))
@@ -279,10 +283,11 @@ def text_array(values: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:
-    if backend is None or frame.implementation is backend:
-        return frame.to_native()
-    if backend.is_pandas():
-        return frame.to_pandas()
+    if backend is None or backend.is_pyarrow():
+        return frame.to_arrow()
     if backend.is_polars():
         return frame.to_polars()
-    return frame.to_arrow()
+    pandas = frame.to_pandas().reset_index(drop=True)
+    # Built anew from its columns: a slice of one array and a join of chunks differ in memory layout, which
+    # reaches the learner's matrix products, and their bits.
+    return type(pandas)({name: pandas[name] for name in pandas.columns})

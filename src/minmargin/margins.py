@@ -39,14 +39,14 @@ EXP_COEFFICIENTS = (
 
 def exp_nonpositive(x: Floats) -> Floats:
     """Return exp(x) for x <= 0, within 1 ulp, by the same rounding steps on every machine."""
-    halvings = np.floor(x * LOG2_E + 0.5)
-    r = (x - halvings * LN2_HIGH) - halvings * LN2_LOW
+    clipped = np.maximum(x, EXP_UNDERFLOW)
+    halvings = np.floor(clipped * LOG2_E + 0.5)
+    r = (clipped - halvings * LN2_HIGH) - halvings * LN2_LOW
     series = np.full_like(x, EXP_COEFFICIENTS[0])
     for coefficient in EXP_COEFFICIENTS[1:]:
         series = series * r + coefficient
     mantissa = 1.0 + (r + r * r * series)
-    exponent = np.maximum(halvings, -1022.0).astype(np.int64)
-    power = ((exponent + 1023) << 52).view(np.float64)
+    power = ((halvings.astype(np.int64) + 1023) << 52).view(np.float64)
     return np.where(x < EXP_UNDERFLOW, 0.0, mantissa * power)
 
 

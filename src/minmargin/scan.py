@@ -13,9 +13,9 @@ from scipy import sparse
 
 from minmargin.candidates import Candidates
 from minmargin.engines import run_locally
-from minmargin.errors import InputError
+from minmargin.errors import InputError, MinMarginError, ScoringError
 from minmargin.intake import Intake
-from minmargin.learners import Progress, Scorer, TablePreprocessor
+from minmargin.learners import Preprocessor, Progress, Scorer
 from minmargin.pools import Block, Pool, blocks
 from minmargin.rows import Frame, Matrix, count_rows, take_rows
 from minmargin.schema import Kind, missing_column
@@ -73,7 +73,7 @@ class Scan:
 
     source: Source
     intake: Intake
-    preprocessor: TablePreprocessor | None
+    preprocessor: Preprocessor | None
     scorer: Scorer
     seeds: SeedTree
     n_classes: int
@@ -169,7 +169,15 @@ class Scan:
 
 
 def _checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:
-    scores = by.score(candidates)
+    try:
+        scores = by.score(candidates)
+    except MinMarginError:
+        raise
+    except Exception as error:
+        first, last = int(candidates.rows[0]), int(candidates.rows[-1])
+        raise ScoringError(
+            f"The strategy failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
+        ) from error
     if scores.shape != (len(candidates),):
         raise InputError(
             f"The strategy gave scores of shape {scores.shape} for {len(candidates):,} rows. Give one float a row."

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
 from minmargin.errors import InputError, listing, nearest
@@ -52,6 +53,8 @@ def as_rows(data: Any, what: str) -> Rows:
     if isinstance(data, (list, tuple)):
         text = len(data) > 0 and all(isinstance(each, str) for each in data)
         data = np.array(data, dtype=object) if text else np.asarray(data)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
     if not isinstance(data, np.ndarray):
         frame = _as_frame(data, what)
         if frame is not None:

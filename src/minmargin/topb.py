@@ -88,7 +88,7 @@ class TopB:
     def _hold(self, parts: list[_Part]) -> None:
         self._parts.extend(parts)
         self._n_held += sum(len(part.rows) for part in parts)
-        # Twice the size before each compaction: sorting then costs O(log B) a row, amortised.
+        # Twice the size before each compaction: sorting then costs O(log B) a row, amortized.
         if self.size is not None and self._n_held > 2 * self.size + 1024:
             self._compact()
 

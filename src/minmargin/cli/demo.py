@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from minmargin.atomic import write_json
+from minmargin.batch import Batch
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.select import show
+
+if TYPE_CHECKING:
+    from minmargin.demo import Gain
 
 
 @app.command("demo", epilog="Example:\n\n  minmargin demo --out demo")
@@ -31,38 +35,33 @@ def demo_command(
     out.mkdir(parents=True, exist_ok=True)
     batch.to_parquet(out / "batch.parquet")
     batch.to_csv(out / "batch.csv")
-    summary = {
-        "before": demo.summarise(gain.before),
-        **{strategy: demo.summarise(values) for strategy, values in gain.after.items()},
-    }
-    result = {
-        "draws": demo.N_DRAWS,
-        "batch_size": demo.BATCH_SIZE,
-        "accuracy": summary,
-        "manifest": batch.manifest,
-    }
-    write_json(out / "result.json", result)
+    result = {"draws": demo.N_DRAWS, "batch_size": demo.BATCH_SIZE, "accuracy": gain.summary()}
+    write_json(out / "result.json", {**result, "manifest": batch.manifest})
     if as_json:
-        typer.echo(json.dumps({name: result[name] for name in ("draws", "batch_size", "accuracy")}, indent=2))
-        return
-    console = Console(highlight=False)
+        typer.echo(json.dumps(result, indent=2))
+    else:
+        show_demo(batch, gain, out / "batch.csv", Console(highlight=False))
+
+
+def show_demo(batch: Batch, gain: Gain, out: Path, console: Console) -> None:
+    """Print what was picked, why, and what its labels bought."""
+    n_labeled, n_pool = batch.manifest["labeled"]["rows"], batch.manifest["pool"]["rows"]
     console.print(
-        f"Handwritten digits: {demo.N_LABELED} labeled, {batch.manifest['pool']['rows']:,} in the pool, "
-        f"{demo.N_TEST} to test on; {demo.BATCH_SIZE} to be labeled next.\n"
+        f"Handwritten digits: {n_labeled} labeled, {n_pool:,} in the pool; {len(batch)} to be labeled next.\n"
     )
-    show(batch, out / "batch.csv")
+    show(batch, out, console)
+    n_draws = len(gain.before)
     table = Table(
-        title=f"\nWhat {demo.BATCH_SIZE} labels buy: test accuracy, mean of {demo.N_DRAWS} draws ± standard error",
+        title=f"\nWhat {len(batch)} labels buy: test accuracy, mean of {n_draws} draws ± standard error",
         title_justify="left",
         box=None,
         padding=(0, 2, 0, 0),
     )
     table.add_column("labels")
     table.add_column("accuracy", justify="right")
-    table.add_column("")
-    for name, values in summary.items():
-        label = f"the first {demo.N_LABELED} only" if name == "before" else f"+ {demo.BATCH_SIZE} by {name}"
+    table.add_column("(bars start at 70%)", style="green")
+    for name, values in gain.summary().items():
+        label = f"the first {n_labeled} only" if name == "before" else f"+ {len(batch)} by {name}"
         bar = "█" * round(40 * (values["mean"] - 0.7) / 0.3)
         table.add_row(label, f"{values['mean']:.1%} ± {values['standard_error']:.1%}", bar)
     console.print(table)
-    console.print("(bars start at 70%)", style="dim")

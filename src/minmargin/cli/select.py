@@ -21,13 +21,14 @@ from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
 from minmargin.errors import InputError, listing
 from minmargin.learners import LEARNERS
-from minmargin.select import select
+from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
-_EXAMPLE = """
+# The leading \\b keeps the lines as they are, so that the example can be copied.
+_EXAMPLE = """\b
 Example:
-
-  minmargin select --labeled labeled.csv --label-column y --pool 'pool/*.parquet' --batch-size 1000 --out batch.csv
+  minmargin select --labeled labeled.csv --label-column y \\
+                   --pool 'pool/*.parquet' --batch-size 1000 --out batch.csv
 """
 
 
@@ -41,11 +42,13 @@ class PreprocessChoice(StrEnum):
 @app.command("select", epilog=_EXAMPLE)
 def select_command(
     labeled: Annotated[
-        list[str], typer.Option(help="Labeled rows: Parquet, CSV or Feather; repeat for more.")
+        list[str],
+        typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more."),
     ],
     label_column: Annotated[str, typer.Option(help="The labeled files' column that holds the class.")],
     pool: Annotated[
-        list[str], typer.Option(help="Candidates: files, a folder or a quoted glob; repeat for more.")
+        list[str],
+        typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more."),
     ],
     batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
@@ -57,17 +60,20 @@ def select_command(
     n_models: Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")] = 25,
     bootstrap_fraction: Annotated[float, typer.Option(help="beta: size of a draw, per class.")] = 1.0,
     features: Annotated[
-        list[str] | None, typer.Option(help="Feature columns, comma-separated or repeated; default: all.")
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Feature columns, comma-separated or repeated; default: all."),
     ] = None,
     id_column: Annotated[str | None, typer.Option(help="The pool's column that identifies a row.")] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Pool columns to carry into the batch, comma-separated or repeated."),
+        typer.Option(
+            metavar="NAMES", help="Pool columns to carry into the batch, comma-separated or repeated."
+        ),
     ] = None,
     preprocess: Annotated[
         PreprocessChoice | None,
         typer.Option(
-            help="auto: impute and standardise numbers, one-hot encode texts. "
+            help="auto: impute and standardize numbers, one-hot encode texts. "
             "Default: auto, but none for a package.module:factory.",
         ),
     ] = None,
@@ -112,14 +118,13 @@ def select_command(
     if as_json:
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
-        show(batch, out)
+        show(batch, out, Console(highlight=False))
 
 
-def show(batch: Batch, out: Path) -> None:
+def show(batch: Batch, out: Path, console: Console) -> None:
     """Print what was picked and why."""
     settings, pool = batch.manifest["settings"], batch.manifest["pool"]
     trained = f"{settings['n_models']} members" if settings["n_models"] else "one model"
-    console = Console(highlight=False)
     console.print(
         f"[bold]Picked {len(batch):,} of {pool['rows']:,} rows[/bold] by {escape(settings['strategy'])} "
         f"({trained}, {batch.manifest['labeled']['rows']:,} labeled rows, seed {settings['seed']}) "
@@ -132,11 +137,11 @@ def show(batch: Batch, out: Path) -> None:
     for record in records:
         table.add_row(*(escape(cell_text(value)) for value in record.values()))
     console.print(table)
-    contests = Counter(" / ".join(sorted(map(str, pair))) for pair in batch.top_classes.tolist())
-    shares = ", ".join(f"{escape(pair)} {n:,}" for pair, n in contests.most_common(5))
+    contests = Counter("/".join(sorted(map(str, pair))) for pair in batch.top_classes.tolist())
+    shares = ", ".join(f"{escape(pair)} ({n:,})" for pair, n in contests.most_common(5))
     more = f" and {len(contests) - 5:,} more pairs" if len(contests) > 5 else ""
     console.print(f"Torn between: {shares}{more}.")
-    if settings["n_models"]:
+    if settings["strategy"] == "min-margin":
         deciding = len({int(member) for member in batch.member if member >= 0})
         console.print(f"The picks lie on the boundaries of {deciding} of {settings['n_models']} members.")
     console.print(f"Written to {escape(str(out))}.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +19,7 @@ def run_locally(fn: Callable[[Item], Result], items: Iterable[Item], n_workers: 
 
     Matrix products run on one thread each: with more, a product's last bits may depend on their number.
     """
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_workers) as workers:
+    with threadpool_limits(1, user_api="blas"), _steady_warnings(), ThreadPoolExecutor(n_workers) as workers:
         pending: set[Future[Result]] = set()
         try:
             for item in items:
@@ -30,3 +32,21 @@ def run_locally(fn: Callable[[Item], Result], items: Iterable[Item], n_workers: 
                 yield from (future.result() for future in done)
         finally:
             workers.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _steady_warnings() -> Iterator[None]:
+    """Keep the process's warning filters as they are while forests predict in several threads.
+
+    scikit-learn's forests clear and rebuild the filters around each prediction. In two threads at once one may
+    see them empty, and then warns that scikit-learn was called the wrong way, or leaves them so.
+    """
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_others(message: Warning | str, *details: Any, **more: Any) -> None:
+            if "sklearn.utils.parallel.delayed" not in str(message):
+                show(message, *details, **more)
+
+        warnings.showwarning = show_others
+        yield

@@ -7,34 +7,39 @@ from typing import Any
 from sklearn.base import is_classifier
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners.base import Learner, Progress, Scorer
+from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer
 from minmargin.learners.logistic import LogisticLearner
-from minmargin.learners.preprocess import TablePreprocessor, preprocessing_intake
-from minmargin.learners.sklearn import SklearnLearner
 
 __all__ = [
     "LEARNERS",
     "Learner",
     "LogisticLearner",
+    "Preprocessor",
     "Progress",
     "Scorer",
-    "SklearnLearner",
-    "TablePreprocessor",
-    "preprocessing_intake",
     "resolve_learner",
 ]
 
 
-def _random_forest() -> Learner:
-    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 - slow to import
+# scikit-learn's parts are imported where they are used: together they take as long as the rest of the package.
 
-    return SklearnLearner(RandomForestClassifier())
+
+def _wrap(classifier: Any) -> Learner:
+    from minmargin.learners.sklearn import SklearnLearner  # noqa: PLC0415 - see above
+
+    return SklearnLearner(classifier)
+
+
+def _random_forest() -> Learner:
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 - see above
+
+    return _wrap(RandomForestClassifier())
 
 
 def _gradient_boosting() -> Learner:
-    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - slow to import
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - see above
 
-    return SklearnLearner(HistGradientBoostingClassifier())
+    return _wrap(HistGradientBoostingClassifier())
 
 
 #: The learners that have a name, for the command line and for strings.
@@ -68,4 +73,4 @@ def resolve_learner(learner: Any) -> Learner:
         raise InputError(
             f"learner={type(learner).__name__}() is not a classifier. Margins need class scores: use a classifier."
         )
-    return SklearnLearner(learner)
+    return _wrap(learner)

@@ -56,6 +56,14 @@ class Scorer(Protocol):
         ...
 
 
+class Preprocessor(Protocol):
+    """What makes numbers of rows before the learner sees them; fitted once and shared by all models."""
+
+    def transform(self, rows: Any) -> Matrix:
+        """Return (n, D) floats."""
+        ...
+
+
 class Learner(Protocol):
     """What turns a labeled set into models."""
 

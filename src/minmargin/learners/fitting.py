@@ -33,10 +33,10 @@ def fit_all(
     """
     total = n_members + 1
     progress("training", 0, total)
-    base = _explained(fit_one, None, n_members, labeled, bootstrap)
-    progress("training", 1, total)
     members = []
     with threadpool_limits(1, user_api="blas"):
+        base = _explained(fit_one, None, n_members, labeled, bootstrap)
+        progress("training", 1, total)
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
             delayed(_explained)(fit_one, member, n_members, labeled, bootstrap) for member in range(n_members)
         )

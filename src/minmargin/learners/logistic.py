@@ -1,4 +1,4 @@
-"""`learner="logistic"`: L2-regularised logistic regression, trained to the optimum."""
+"""`learner="logistic"`: L2-regularized logistic regression, trained to the optimum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from minmargin.bootstrap import Bootstrap
 from minmargin.intake import Intake
@@ -29,8 +28,12 @@ class LogisticLearner:
 
     C: float = 1.0
 
-    name = "logistic"
     takes_sparse = True
+
+    @property
+    def name(self) -> str:
+        """The name, with C where it is not the usual one."""
+        return "logistic" if self.C == 1.0 else f"logistic(C={self.C:g})"
 
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the form in which this learner takes these rows."""
@@ -47,7 +50,10 @@ class LogisticLearner:
         progress: Progress,
     ) -> LinearScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import
+
         n_outputs = 1 if len(labeled.classes) == 2 else len(labeled.classes)
+        X = X.astype(np.float64)  # in float32 the solver stops far from the optimum
         newton = X.shape[1] * n_outputs <= _NEWTON_WEIGHTS
         model = LogisticRegression(
             C=self.C, solver="newton-cholesky" if newton else "lbfgs", tol=1e-8, max_iter=10_000

@@ -1,12 +1,13 @@
 """`preprocess="auto"`: makes numbers of an ordinary table, so that any learner can take it.
 
-Numeric columns are imputed with their mean and standardised, text columns are one-hot encoded, with a
+Numeric columns are imputed with their mean and standardized, text columns are one-hot encoded, with a
 missing text as a category of its own. It is fitted once, on the whole labeled set, and shared by the base
 and all members.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -18,12 +19,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from minmargin.errors import InputError
+from minmargin.errors import DataWarning, InputError
 from minmargin.intake import Intake, text_array, to_matrix
 from minmargin.labeled import LabeledSet
 from minmargin.rows import Frame, Matrix
 from minmargin.schema import Column
 
+_FEW_ROWS = 20  # in fewer rows, all values being different means little
 _DENSE_WIDTH = 512  # wider tables are mostly zeros of one-hot codes: keep them sparse
 
 
@@ -44,13 +46,27 @@ class TablePreprocessor:
         self._scaler: Pipeline = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
         self._encoder = OneHotEncoder(handle_unknown="ignore")
 
-    def fit(self, rows: Any) -> TablePreprocessor:
-        """Learn means, scales and categories from the labeled set."""
-        if self._has_numbers:
-            self._scaler.fit(self._number_matrix(rows))
-        if self._texts:
-            self._encoder.fit(self._text_matrix(rows))
-        return self
+    @classmethod
+    def of(cls, rows: Any, columns: Sequence[Column] | None, *, sparse_output: bool) -> TablePreprocessor:
+        """Return a preprocessor with the means, scales and categories of the labeled set."""
+        made = cls(columns, sparse_output=sparse_output)
+        if made._has_numbers:
+            made._scaler.fit(made._number_matrix(rows))
+        if made._texts:
+            texts = made._text_matrix(rows)
+            made._encoder.fit(texts)
+            made._warn_of_ids(len(texts))
+        return made
+
+    def _warn_of_ids(self, n_rows: int) -> None:
+        for name, categories in zip(self._texts, self._encoder.categories_, strict=True):
+            if n_rows >= _FEW_ROWS and len(categories) == n_rows:
+                warnings.warn(
+                    f"Text column {name!r} has a different value in each of the {n_rows:,} labeled rows, so it "
+                    "tells nothing of other rows. Name it as id_column, or leave it out with features=[...].",
+                    DataWarning,
+                    stacklevel=6,
+                )
 
     def transform(self, rows: Any) -> Matrix:
         """Return (n, D) floats: CSR if the table is wide and the learner takes it, else dense."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
 from minmargin.pools.base import Block, Pool, Wanted, blocks
@@ -22,6 +23,8 @@ __all__ = ["Block", "Pool", "Wanted", "blocks", "is_path", "open_pool", "read_fr
 
 def open_pool(source: Any) -> Pool:
     """Return the pool that `source` names or holds, opened but not read."""
+    if isinstance(source, Pool):
+        return source
     if is_path(source):
         return FilePool(source)
     if type(source).__module__.startswith("pyarrow") and hasattr(source, "scanner"):
@@ -48,12 +51,15 @@ def is_path(source: Any) -> bool:
 
 
 def _is_stream(source: Any) -> bool:
-    if isinstance(source, (np.ndarray, str)) or sparse.issparse(source):
+    if isinstance(source, (np.ndarray, str, Mapping)) or sparse.issparse(source):
         return False
     if isinstance(source, (list, tuple)):  # a list of chunks, not a list of rows
-        return bool(source) and (
-            getattr(source[0], "ndim", 1) == 2 or nw.dependencies.is_into_dataframe(source[0])
-        )
+        return bool(source) and _is_chunk(source[0])
     if nw.dependencies.is_into_dataframe(source) or nw.dependencies.is_into_series(source):
         return False
     return isinstance(source, Iterable) and not hasattr(source, "__array__")
+
+
+def _is_chunk(item: Any) -> bool:
+    two_dimensional = getattr(item, "ndim", 1) == 2
+    return two_dimensional or isinstance(item, pa.RecordBatch) or nw.dependencies.is_into_dataframe(item)

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+import pyarrow as pa
+
 from minmargin.errors import InputError, listing
 from minmargin.fingerprint import fingerprint_files
 from minmargin.pools.base import Wanted
 from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
-from minmargin.rows import Rows, concat_rows
+from minmargin.rows import Frame, Rows, concat_rows
 from minmargin.schema import Schema
 
 _GLOB_MARKS = "*?["
@@ -27,13 +30,23 @@ class FilePool:
         self.schema: Schema = self._files[0].schema
         for file in self._files[1:]:
             _check_same_columns(self._files[0].schema, paths[0], file.schema, file.path)
+        self._types = _common_types([file.arrow for file in self._files if file.arrow is not None])
         counts = [file.n_rows for file in self._files]
         self.n_rows: int | None = None if None in counts else sum(n for n in counts if n is not None)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows of all files in order, in runs of about `chunk_size`."""
         for file in self._files:
-            yield from file.chunks(wanted, chunk_size)
+            for rows in file.chunks(wanted, chunk_size):
+                yield self._cast(rows) if isinstance(rows, nw.DataFrame) else rows
+
+    def _cast(self, frame: Frame) -> Frame:
+        """Return the frame with the types that all files share: rows of two files meet in one block."""
+        table: pa.Table = frame.to_native()
+        for place, name in enumerate(table.column_names):
+            if name in self._types and table.schema.field(name).type != self._types[name]:
+                table = table.set_column(place, name, table[name].cast(self._types[name]))
+        return as_frame(table)
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
@@ -112,6 +125,23 @@ def _expand(source: str | Path) -> list[Path]:
 
 def _name(source: str | Path | Iterable[str | Path]) -> str:
     return str(source) if isinstance(source, (str, Path)) else "the pool's files"
+
+
+def _common_types(schemas: list[pa.Schema]) -> dict[str, pa.DataType]:
+    """Return, for every column whose type differs between files, a type that holds the values of all."""
+    types: dict[str, pa.DataType] = {}
+    for name in schemas[0].names if schemas else ():
+        fields = [schema.field(name) for schema in schemas]
+        if any(field.type != fields[0].type for field in fields):
+            types[name] = _wider([pa.schema([field.with_name("_")]) for field in fields])
+    return types
+
+
+def _wider(schemas: list[pa.Schema]) -> pa.DataType:
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return pa.string()  # numbers in one CSV file and texts in another: the texts of both
 
 
 def _check_same_columns(first: Schema, first_path: Path, other: Schema, path: Path) -> None:

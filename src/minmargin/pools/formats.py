@@ -32,6 +32,7 @@ class DataFile(Protocol):
 
     path: Path
     schema: Schema
+    arrow: pa.Schema | None  # None: an array, which has no columns
     n_rows: int | None
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
@@ -76,7 +77,8 @@ class ParquetFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         file = _reading(path, "Parquet", self._open)
-        self.schema = _reading(path, "Parquet", lambda: arrow_schema(file.schema_arrow))
+        self.arrow: pa.Schema | None = _reading(path, "Parquet", lambda: file.schema_arrow)
+        self.schema = arrow_schema(self.arrow)
         self.n_rows: int | None = file.metadata.num_rows
         file.close()
 
@@ -100,7 +102,8 @@ class FeatherFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         with _reading(path, "Feather", self._open) as reader:
-            self.schema = arrow_schema(reader.schema)
+            self.arrow: pa.Schema | None = reader.schema
+        self.schema = arrow_schema(self.arrow)
         self.n_rows: int | None = _reading(path, "Feather", self._count)
 
     def _open(self) -> Any:
@@ -130,7 +133,8 @@ class CsvFile:
         self.path = path
         self._delimiter = _reading(path, "CSV", lambda: _find_delimiter(path))
         with _reading(path, "CSV", lambda: self._open(None)) as reader:
-            self.schema = arrow_schema(reader.schema, parsed=False)
+            self.arrow: pa.Schema | None = reader.schema
+        self.schema = arrow_schema(self.arrow, parsed=False)
 
     def _open(self, wanted: Wanted) -> Any:
         from pyarrow import csv as arrow_csv  # noqa: PLC0415 - as for Parquet
@@ -155,6 +159,8 @@ class CsvFile:
 
 class NpyFile:
     """A numpy array file, mapped rather than read."""
+
+    arrow: pa.Schema | None = None
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing
 from minmargin.pools.base import Wanted
 from minmargin.rows import Rows
 from minmargin.schema import Schema, as_rows, schema_of
@@ -34,10 +34,29 @@ class StreamPool:
         if self._chunks is None:
             raise InputError("The pool is an iterable that was read already. Make a new one.")
         chunks, self._chunks = self._chunks, None
-        for rows in chunks:
-            if schema_of(rows).names != self.schema.names:
-                raise InputError("The chunks of the pool have different columns. Give each the same ones.")
-            yield rows.select(list(wanted)) if isinstance(rows, nw.DataFrame) and wanted is not None else rows
+        for place, rows in enumerate(chunks):
+            self._check_like_the_first(schema_of(rows), place)
+            if isinstance(rows, nw.DataFrame) and wanted is not None:
+                numbers = [name for name, kind in wanted.items() if kind == "number"]
+                # One chunk's whole numbers may be the next one's fractions: they meet in one block.
+                frame = rows.select(list(wanted))
+                yield frame.with_columns(nw.col(*numbers).cast(nw.Float64)) if numbers else frame
+            else:
+                yield rows
+
+    def _check_like_the_first(self, schema: Schema, place: int) -> None:
+        first = self.schema
+        if schema.names != first.names or schema.width != first.width:
+            raise InputError(
+                f"Chunk {place:,} of the pool has {_shape(schema)} and the first has {_shape(first)}. "
+                "Give every chunk the same columns."
+            )
+        for mine, theirs in zip(schema.columns or (), first.columns or (), strict=True):
+            if mine.kind != theirs.kind:
+                raise InputError(
+                    f"Column {mine.name!r} is {theirs.type_name} in the first chunk of the pool but {mine.type_name} "
+                    f"in chunk {place:,}. Give every chunk the same types."
+                )
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
@@ -46,3 +65,7 @@ class StreamPool:
     @staticmethod
     def _rows(chunk: Any) -> Rows:
         return as_rows(chunk, "A chunk of the pool")
+
+
+def _shape(schema: Schema) -> str:
+    return f"{schema.width} features" if schema.columns is None else f"the columns {listing(schema.names)}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,14 @@ class _Greedy:
     prefilter: int | None = None
     memory_limit: int | None = None
 
-    needs: Needs = "base"
-    probabilistic = False
-    name = ""
+    name: ClassVar[str]
+    needs: ClassVar[Needs] = "base"
+    probabilistic: ClassVar[bool] = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the manifest records besides the name."""
+        return {name: value for name, value in asdict(self).items() if name != "memory_limit"}
 
     def __post_init__(self) -> None:
         if self.prefilter is not None and self.prefilter < 1:
@@ -71,7 +76,7 @@ class _Greedy:
 class BalancedMargin(_Greedy):
     """Margin of the base balanced with likeness to rows already picked (Brinker 2003).
 
-    Each pick minimises balance * margin + (1 - balance) * (highest cosine to a picked row).
+    Each pick minimizes balance * margin + (1 - balance) * (highest cosine to a picked row).
     """
 
     balance: float = 0.5
@@ -132,7 +137,7 @@ def _pick_greedily(
     centers: Matrix | None,
     context: Context,
 ) -> Ranked:
-    """Return the batch that minimises score(likeness) pick by pick.
+    """Return the batch that minimizes score(likeness) pick by pick.
 
     `likeness` is (n,) each candidate's highest cosine to a center, -inf while there is none.
     """

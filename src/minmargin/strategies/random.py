@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class RandomMarginMix:
     """
 
     name = "random-margin-mix"
-    needs: Needs = "base"
+    needs: ClassVar[Needs] = "base"
     probabilistic = False
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:

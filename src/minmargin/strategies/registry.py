@@ -85,11 +85,15 @@ def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
             )
         made: Strategy = _ENTRIES[strategy].make(**options)
         return made
+    if inspect.isclass(strategy):
+        raise InputError(
+            f"strategy is the class {strategy.__name__}. Pass an instance: {strategy.__name__}()."
+        )
     if hasattr(strategy, "shortlists") and hasattr(strategy, "finish"):
         whole: Strategy = strategy
         return whole
     score: ScoreFunction | None = getattr(strategy, "score", strategy if callable(strategy) else None)
-    if score is None or inspect.isclass(strategy):
+    if score is None:
         raise InputError(
             f"strategy={strategy!r} is neither a name, a score function nor an object with score(candidates). "
             "mm.strategies() lists the names."

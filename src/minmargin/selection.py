@@ -12,7 +12,8 @@ from minmargin.committee import (
     Training,
     bind_pool,
     check_batch_size,
-    check_n_models,
+    check_count,
+    check_n_jobs,
     silent,
 )
 from minmargin.labeled import LabeledSet
@@ -46,7 +47,7 @@ def select(
     >>> X, y = load_iris(return_X_y=True)
     >>> batch = mm.select(X[::10], y[::10], pool=X, batch_size=3, random_state=0)
     >>> batch.rows.tolist()
-    [133, 70, 83]
+    [138, 149, 134]
 
     Args:
         X: the labeled rows: an array, a sparse matrix, a data frame, a list of texts, or a path to files.
@@ -66,13 +67,15 @@ def select(
             name hands that column over as a one-dimensional list of texts.
         id_column: a pool column whose values go into `batch.ids`.
         keep: further pool columns to carry into the batch.
-        preprocess: "auto" imputes and standardises numeric columns and one-hot encodes text columns.
+        preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
         n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
         progress: called with a stage, the units done and their total.
     """
     chosen = resolve_strategy(strategy)
-    check_n_models(n_models)
+    check_count("n_models", n_models, least=0, usual=25)
+    check_count("chunk_size", chunk_size, least=1)
+    check_n_jobs(n_jobs)
     not_features = [] if id_column is None else [id_column]
     labeled = LabeledSet.of(X, y, features=features, not_features=not_features)
     training = Training.of(

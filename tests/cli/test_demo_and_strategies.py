@@ -1,0 +1,98 @@
+"""The commands besides `select`: the demo, the list of strategies, help and version."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import minmargin as mm
+from minmargin import demo
+from minmargin.cli import app
+
+COMMANDS = ["select", "demo", "strategies"]
+
+
+def invoke(*line: str) -> str:
+    """Return what a command that ends well prints."""
+    result = CliRunner().invoke(app, list(line), catch_exceptions=False)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    return result.stdout
+
+
+def test_every_command_is_listed() -> None:
+    assert [command.name for command in app.registered_commands] == COMMANDS
+    text = invoke("--help")
+    assert all(command in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_the_help_of_every_command_has_an_example(command: str, flag: str) -> None:
+    text = invoke(command, flag)
+    assert f"minmargin {command} --" in text.partition("Example:")[2]
+
+
+def test_the_help_explains_every_option_of_select() -> None:
+    text = " ".join(invoke("select", "--help").split())
+    for option in ("--labeled", "--pool", "--batch-size", "--out", "--seed", "--preprocess", "--json"):
+        assert option in text
+
+
+def test_the_version_is_the_packages() -> None:
+    assert invoke("--version") == f"minmargin {mm.__version__}\n"
+
+
+def test_strategies_are_listed_by_name_meaning_and_cost() -> None:
+    text = invoke("strategies")
+    for entry in mm.strategies():
+        assert entry.name in text
+
+
+def test_strategies_are_listed_as_json() -> None:
+    listed = json.loads(invoke("strategies", "--json"))
+    assert listed == [{"name": e.name, "summary": e.summary, "cost": e.cost} for e in mm.strategies()]
+    assert [each["name"] for each in listed][:2] == ["min-margin", "margin"]
+    assert all(each["summary"] and each["cost"] for each in listed)
+
+
+@pytest.fixture
+def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demo of two draws and small batches, without the 25 members of min-margin."""
+    monkeypatch.setattr(demo, "N_DRAWS", 2)
+    monkeypatch.setattr(demo, "BATCH_SIZE", 20)
+    monkeypatch.setattr(demo, "STRATEGIES", ("margin", "random"))
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_the_demo_writes_a_batch_and_says_what_the_labels_bought(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "demo"
+    text = " ".join(invoke("demo", "--out", str(out)).split())
+    assert sorted(path.name for path in out.iterdir()) == ["batch.csv", "batch.parquet", "result.json"]
+    result = json.loads((out / "result.json").read_text())
+    assert (result["draws"], result["batch_size"]) == (2, 20)
+    assert list(result["accuracy"]) == ["before", "margin", "random"]
+    assert all(0.5 < each["mean"] <= 1 for each in result["accuracy"].values())
+    assert result["manifest"]["pool"]["rows"] == 1797 - demo.N_LABELED - demo.N_TEST
+    with (out / "batch.csv").open() as file:
+        rows = [int(record["row"]) for record in csv.DictReader(file)]
+    assert rows == pq.read_table(out / "batch.parquet")["row"].to_pylist()
+    assert len(rows) == 20
+    assert "50 labeled, 1,147 in the pool; 20 to be labeled next." in text
+    for name in ("margin", "random"):
+        assert f"+ 20 by {name}" in text
+    assert f"{result['accuracy']['before']['mean']:.1%} ±" in text
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_the_demo_prints_json(tmp_path: Path) -> None:
+    printed = json.loads(invoke("demo", "--out", str(tmp_path), "--json"))
+    assert printed == {
+        name: json.loads((tmp_path / "result.json").read_text())[name]
+        for name in ("draws", "batch_size", "accuracy")
+    }

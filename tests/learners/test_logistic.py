@@ -1,0 +1,71 @@
+"""`learner="logistic"` reaches scikit-learn's optimum, for every weighting and kind of input."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
+
+import minmargin as mm
+from minmargin.learners import resolve_learner
+
+
+def reference(X, y, weights=None, C=1.0):
+    return LogisticRegression(C=C, tol=1e-10, max_iter=100_000).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("C", [1.0, 0.05])
+def test_base_and_members_are_at_the_optimum(n_classes, C):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes] if n_classes == 2 else X, y[y < n_classes] if n_classes == 2 else y
+    committee = mm.fit_committee(X, y, learner=mm.LogisticLearner(C=C), n_models=2, random_state=0)
+    scorer, bootstrap = committee.scorer, committee.training.bootstrap
+    base = reference(X, y, C=C)
+    np.testing.assert_allclose(scorer.base_weights[:, 0].T, base.coef_, rtol=2e-4, atol=1e-5)
+    member = reference(X, y, bootstrap.multiplicities(1), C=C)
+    np.testing.assert_allclose(scorer.member_weights[:, 1].T, member.coef_, rtol=2e-4, atol=1e-5)
+    np.testing.assert_allclose(committee.scorer.base_scores(X), base.predict_proba(X), atol=1e-5)
+
+
+def test_a_member_is_trained_on_its_draw():
+    X, y = load_iris(return_X_y=True)
+    committee = mm.fit_committee(X, y, n_models=1, random_state=0)
+    drawn = committee.training.bootstrap.indices(0)
+    member = reference(X[drawn], y[drawn])
+    np.testing.assert_allclose(committee.scorer.member_weights[:, 0].T, member.coef_, rtol=2e-4, atol=1e-5)
+
+
+def test_columns_of_very_different_scale_converge():
+    X, y = load_breast_cancer(return_X_y=True)
+    committee = mm.fit_committee(X[:100], y[:100], n_models=2, random_state=0)
+    assert committee.scorer.base_scores(X).argmax(axis=1)[100:].tolist().count(1) > 0
+    p = committee.scorer.base_scores(X[:100])[:, 1]
+    gradient = X[:100].T @ (p - y[:100]) + committee.scorer.base_weights[:, 0, 0]
+    assert np.abs(gradient).max() < 1e-3 * np.abs(X[:100].T @ (0.5 - y[:100])).max()
+
+
+def test_sparse_and_dense_rows_give_one_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.4)
+    y = X[:, 0] > 0
+    dense = mm.fit_committee(X, y, n_models=2, random_state=0)
+    compressed = mm.fit_committee(sparse.csr_matrix(X), y, n_models=2, random_state=0)
+    np.testing.assert_allclose(
+        dense.scorer.member_weights, compressed.scorer.member_weights, rtol=1e-6, atol=1e-8
+    )
+
+
+def test_many_weights_go_to_the_iterative_solver():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1200))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    committee = mm.fit_committee(X, y, n_models=1, random_state=0)
+    assert (committee.classes_[committee.scorer.base_scores(X).argmax(axis=1)] == y).all()
+
+
+def test_names_and_objects_resolve():
+    assert resolve_learner("logistic") == mm.LogisticLearner()
+    assert "RandomForestClassifier" in resolve_learner("random-forest").name
+    assert "HistGradientBoostingClassifier" in resolve_learner("gradient-boosting").name
+    assert resolve_learner(mm.LogisticLearner(C=3)).C == 3

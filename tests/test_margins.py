@@ -1,0 +1,79 @@
+"""The formulas, checked by hand, against scipy and against 200-bit arithmetic."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import special
+
+from minmargin import margins
+
+# Two members, two rows, three classes.
+MEMBERS = np.array(
+    [
+        [[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]],
+        [[0.1, 0.5, 0.4], [0.2, 0.7, 0.1]],
+    ]
+)
+
+
+def test_margin_is_highest_minus_second():
+    np.testing.assert_allclose(margins.margin(MEMBERS), [[0.2, 0.7], [0.1, 0.5]])
+
+
+def test_min_margin_is_the_smallest_over_members_and_says_whose_it_is():
+    np.testing.assert_allclose(margins.min_margin(MEMBERS), [0.1, 0.5])
+    assert margins.closest_member(MEMBERS).tolist() == [1, 1]
+
+
+def test_mean_margin_and_margin_of_mean_differ():
+    np.testing.assert_allclose(margins.mean_margin(MEMBERS), [0.15, 0.6])
+    # Mean scores of the first row: 0.3, 0.4, 0.3.
+    np.testing.assert_allclose(margins.margin_of_mean(MEMBERS), [0.1, 0.6])
+
+
+def test_vote_margin_counts_votes_of_the_top_two_classes():
+    assert margins.votes(MEMBERS).tolist() == [[1, 1, 0], [0, 2, 0]]
+    assert margins.vote_margin(MEMBERS).tolist() == [0.0, 1.0]
+
+
+def test_negative_variance_sums_the_variance_over_classes():
+    np.testing.assert_allclose(margins.negative_variance(MEMBERS), -MEMBERS.var(axis=0).sum(axis=1))
+
+
+def test_top_two_gives_the_earlier_class_in_a_tie():
+    first, second = margins.top_two(np.array([[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [0.5, 0.5, 0.5]]))
+    assert first.tolist() == [0, 1, 0]
+    assert second.tolist() == [1, 2, 1]
+
+
+def test_softmax_and_sigmoid_agree_with_scipy():
+    logits = np.random.default_rng(0).normal(scale=20, size=(50, 7))
+    np.testing.assert_allclose(margins.softmax(logits), special.softmax(logits, axis=1), rtol=1e-14)
+    np.testing.assert_allclose(margins.sigmoid_pair(logits)[..., 1], special.expit(logits), rtol=1e-14)
+
+
+def test_a_sigmoid_is_the_softmax_of_two_classes_to_the_bit():
+    logit = np.random.default_rng(1).normal(scale=10, size=1000)
+    pair = margins.softmax(np.stack([np.zeros_like(logit), logit], axis=1))
+    np.testing.assert_array_equal(margins.sigmoid_pair(logit), pair)
+
+
+@given(st.floats(min_value=-708, max_value=0))
+def test_the_exponential_is_within_one_ulp_of_the_true_value(x):
+    found = float(margins.exp_nonpositive(np.array([x]))[0])
+    with mpmath.workprec(200):
+        error = abs(mpmath.mpf(found) - mpmath.exp(mpmath.mpf(x))) / mpmath.mpf(float(np.spacing(found)))
+    assert error <= 1
+
+
+@pytest.mark.parametrize(("x", "expected"), [(0.0, 1.0), (-708.1, 0.0), (-1e300, 0.0), (-np.inf, 0.0)])
+def test_the_exponential_has_exact_ends(x, expected):
+    assert margins.exp_nonpositive(np.array([x]))[0] == expected
+
+
+@given(arrays(np.float64, (4, 3, 3), elements=st.floats(0, 1)))
+def test_min_margin_never_exceeds_the_mean_margin(members):
+    assert (margins.min_margin(members) <= margins.mean_margin(members) + 1e-12).all()
