@@ -22,6 +22,7 @@ from sklearn.svm import SVC
 import minmargin as mm
 
 NAMES = ["a", "b", "c", "d"]
+EMPTY = "The pool{} has no rows. Give one with at least as many as are to be picked."
 X, y = load_iris(return_X_y=True)
 LABELED, LABELS = X[::5], y[::5]
 LABELED_FRAME = pd.DataFrame(LABELED, columns=NAMES)
@@ -167,19 +168,19 @@ def test_a_bootstrap_fraction_that_is_no_positive_number_is_refused(fraction: fl
 )
 def test_missing_labels_are_counted_and_the_first_is_named(labels: Any) -> None:
     assert complaint(labels=labels) == (
-        "Labeled row 2 has no label (and 9 others). Drop these rows or move them to the pool."
+        "Labeled row 2 has no label (and 9 others). Drop such rows or move them to the pool."
     )
 
 
 def test_labels_of_mixed_types_are_refused() -> None:
     assert complaint(labels=np.array([1, "u"] * 15, dtype=object)) == (
-        "The labels mix types (int, str). Make them all strings or all numbers."
+        "The labels mix types (number, str). Make them all strings or all numbers."
     )
 
 
 def test_fractional_labels_are_refused() -> None:
     assert complaint(labels=np.arange(30) / 4) == (
-        "The labels are fractions such as 0.25, not classes. "
+        "The labels are numbers such as 0.25, not classes. "
         "Minimum-margin picks rows for classifiers: give class labels."
     )
 
@@ -402,13 +403,13 @@ def test_a_missing_embedding_names_the_row() -> None:
 
 
 def test_an_empty_array_is_refused() -> None:
-    assert complaint(pool=X[:0]) == "The pool is empty: the pool has no rows."
+    assert complaint(pool=X[:0]) == EMPTY.format("")
 
 
 def test_an_empty_parquet_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(POOL_TABLE.slice(0, 0), path)
-    assert complaint(LABELED_FRAME, pool=path) == f"The pool is empty: {path} has no rows."
+    assert complaint(LABELED_FRAME, pool=path) == EMPTY.format(f" ({path})")
 
 
 def test_a_generator_without_chunks_is_refused() -> None:
@@ -418,7 +419,7 @@ def test_a_generator_without_chunks_is_refused() -> None:
 
 
 def test_a_generator_of_empty_chunks_is_refused_at_its_end() -> None:
-    assert complaint(pool=iter([X[:0], X[:0]])) == "The pool is empty: the pool has no rows."
+    assert complaint(pool=iter([X[:0], X[:0]])) == EMPTY.format("")
 
 
 def test_a_pool_without_rows_and_features_is_refused() -> None:
@@ -480,7 +481,7 @@ def test_a_format_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_a_folder_of_mixed_formats_is_named(parquet: Path) -> None:
     POOL_FRAME.to_csv(parquet.with_suffix(".csv"), index=False)
     assert complaint(LABELED_FRAME, pool=parquet.parent) == (
-        f"{parquet.parent} mixes formats ('.csv', '.parquet'). Give files of one format."
+        "The files are of several formats ('.csv', '.parquet'). Give files of one format."
     )
 
 
@@ -518,7 +519,7 @@ def test_a_text_among_the_numbers_of_a_csv_file_is_found(tmp_path: Path) -> None
     path = tmp_path / "pool.csv"
     path.write_text("a,b,c,d\n1,2,3,4\n1,2,n/k,4\n")
     assert complaint(LABELED_FRAME, pool=path, batch_size=1) == (
-        "Column 'c' is Float64 in the labeled set but string in the pool. Cast it to the same type in both."
+        "Column 'c' is Float64 in the labeled set but String in the pool. Cast it to the same type in both."
     )
 
 
@@ -548,7 +549,7 @@ def test_files_with_different_types_are_named(parquet: Path) -> None:
     other = parquet.with_name("q.parquet")
     pq.write_table(POOL_TABLE.set_column(2, "c", pa.array(["long"] * 150)), other)
     assert complaint(LABELED_FRAME, pool=parquet.parent) == (
-        f"Column 'c' is double in '{parquet}' but string in '{other}'. Cast it to the same type in all files."
+        f"Column 'c' is Float64 in '{parquet}' but String in '{other}'. Cast it to the same type in all files."
     )
 
 
@@ -597,7 +598,7 @@ def test_a_prefilter_smaller_than_the_batch_is_refused() -> None:
 def test_a_prefilter_of_no_rows_is_refused() -> None:
     with pytest.raises(mm.InputError) as caught:
         mm.KCenters(prefilter=0)
-    assert str(caught.value) == "prefilter=0 must be at least the batch size."
+    assert str(caught.value) == "prefilter=0 must be a whole number >= 1."
 
 
 def test_a_balance_outside_0_to_1_is_refused() -> None:

@@ -28,8 +28,19 @@ OPTIONAL = [
 
 # The way of the data. A module may import only from its own group and the groups before it.
 ORDER = [
-    ["version", "errors", "seeds", "margins", "rows", "atomic", "schema", "fingerprint", "manifest"],
-    ["bootstrap", "kernels", "intake", "topb", "pools"],
+    [
+        "version",
+        "errors",
+        "checks",
+        "seeds",
+        "margins",
+        "rows",
+        "atomic",
+        "schema",
+        "fingerprint",
+        "manifest",
+    ],
+    ["bootstrap", "kernels", "intake", "topb", "pools", "labels"],
     ["labeled"],
     ["learners"],
     ["candidates"],

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from minmargin.rows import Frame
 from minmargin.topb import Ranked
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Batch:
     """The B rows picked, best first.
 
@@ -95,7 +96,10 @@ class Batch:
         if self.kept is not None:
             for name in self.kept.column_names:
                 # A kept column that is called like one of ours keeps its values under another name.
-                columns[f"pool_{name}" if name in columns else name] = self.kept[name]
+                free = name
+                while free in columns or (free != name and free in self.kept.column_names):
+                    free = f"pool_{free}"
+                columns[free] = self.kept[name]
         return pa.table(columns)
 
     def to_pandas(self) -> Any:
@@ -192,15 +196,25 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
 
 def _to_table(frame: Frame) -> pa.Table:
     """Return an Arrow table of a frame's columns, and of nothing else (a pandas frame has an index too)."""
-    return pa.table({name: frame[name].to_arrow() for name in frame.columns})
+    return pa.table({name: _to_column(frame[name]) for name in frame.columns})
+
+
+def _to_column(values: nw.Series[Any]) -> Any:
+    try:
+        return values.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a pandas column of Python objects of several types
+        return pa.array([None if value is None else str(value) for value in values.to_list()])
 
 
 def _to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
+    if column.null_count:  # numpy has no missing integer: as floats, large ids would change
+        return np.array(column.to_pylist(), dtype=object)
+    return np.asarray(column.to_numpy())
 
 
 def _warn_of_duplicates(ids: pa.ChunkedArray, name: str) -> None:
-    repeated = len(ids) - len(ids.unique())
+    known = ids.drop_null()
+    repeated = len(known) - len(known.unique())
     if repeated:
         warnings.warn(
             f"{repeated:,} of the {len(ids):,} picked rows repeat an id of column {name!r}. "

@@ -25,7 +25,8 @@ def draw_sizes(
     >>> draw_sizes(np.array([100, 7]), 0.29)
     array([29,  2])
     """
-    if not (math.isfinite(fraction) and fraction > 0):
+    number = isinstance(fraction, (int, float, np.number)) and not isinstance(fraction, bool)
+    if not (number and math.isfinite(fraction) and fraction > 0):
         raise InputError(f"bootstrap_fraction={fraction!r} must be a number above 0; 1.0 is usual.")
     exact = Fraction(repr(float(fraction)))
     sizes = np.array([math.floor(exact * int(count)) for count in counts], dtype=np.int64)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from minmargin.batch import Batch
 from minmargin.bootstrap import Bootstrap, draw_sizes
+from minmargin.checks import check_count, check_n_jobs
 from minmargin.errors import InputError
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
@@ -24,7 +25,7 @@ from minmargin.learners import (
 from minmargin.manifest import Stopwatch, make_manifest
 from minmargin.pools import open_pool
 from minmargin.rows import Matrix
-from minmargin.scan import Scan, Source, bind
+from minmargin.scan import Scan, Source, bind, empty_pool
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Context, RowScore, Strategy, resolve_strategy
 
@@ -70,21 +71,21 @@ class Training:
             intake = resolved.intake(labeled)
         sizes = draw_sizes(labeled.counts, bootstrap_fraction, labeled.classes.tolist())
         bootstrap = Bootstrap(labeled.codes, sizes, SeedTree.plant(random_state))
-        return cls(labeled, resolved, intake, preprocess, bootstrap, bootstrap_fraction)
+        return cls(labeled, resolved, intake, preprocess, bootstrap, float(bootstrap_fraction))
 
     def fit(self, n_models: int, *, n_jobs: int, progress: Progress) -> Committee:
         """Return the trained committee."""
         stopwatch = Stopwatch()
         with stopwatch.stage("training"):
             labeled = self.labeled
-            X = self.intake.convert(labeled.rows, labeled.names, first_row=0, what="labeled")
+            columns = self.intake.columns
+            names = None if columns is None else [column.name for column in columns]
+            X = self.intake.convert(labeled.rows, names, first_row=0, what="labeled")
             preprocessor: Preprocessor | None = None
             if self.preprocess == "auto":
                 from minmargin.learners.preprocess import TablePreprocessor  # noqa: PLC0415 - slow to import
 
-                preprocessor = TablePreprocessor.of(
-                    X, labeled.columns, sparse_output=self.learner.takes_sparse
-                )
+                preprocessor = TablePreprocessor.of(X, columns, sparse_output=self.learner.takes_sparse)
                 X = preprocessor.transform(X)
             scorer = self.learner.fit(X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, progress=progress)
         return Committee(labeled.classes, self, preprocessor, scorer, X, stopwatch)
@@ -157,7 +158,7 @@ class Committee:
         """Return the batch of pool rows to label next. The arguments are those of `minmargin.select`."""
         chosen = self._check_strategy(resolve_strategy(strategy))
         source = self.bind(pool, features=features, id_column=id_column, keep=keep)
-        check_batch_size(batch_size, source)
+        batch_size = check_batch_size(batch_size, source)
         return self.pick(
             source,
             batch_size,
@@ -191,7 +192,6 @@ class Committee:
         progress: Progress,
     ) -> Batch:
         """Return the batch from a pool that was bound and checked."""
-        self._check_strategy(strategy)
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))
         scan = self._scan(source, n_jobs=n_jobs, chunk_size=chunk_size, progress=progress)
         with stopwatch.stage("scanning"):
@@ -225,8 +225,6 @@ class Committee:
         }
 
     def _scan(self, source: Source, *, n_jobs: int, chunk_size: int, progress: Progress) -> Scan:
-        check_count("chunk_size", chunk_size, least=1)
-        check_n_jobs(n_jobs)
         return Scan(
             source,
             self.training.intake,
@@ -234,8 +232,8 @@ class Committee:
             self.scorer,
             self.training.bootstrap.seeds,
             len(self.classes_),
-            n_jobs,
-            chunk_size,
+            check_n_jobs(n_jobs),
+            check_count("chunk_size", chunk_size, least=1),
             progress,
         )
 
@@ -243,15 +241,9 @@ class Committee:
         return self.scorer.vectors(self._fitted_on)
 
     def _check_strategy(self, strategy: Strategy) -> Strategy:
-        if strategy.needs == "members" and self.n_models == 0:
-            raise InputError(
-                f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
-            )
-        if strategy.probabilistic and not self.scorer.probabilistic:
-            raise InputError(
-                f"Strategy {strategy.name!r} needs class probabilities, and {self.training.learner.name} has only "
-                "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
-            )
+        check_strategy(
+            strategy, self.n_models, self.training.learner, probabilistic=self.scorer.probabilistic
+        )
         return strategy
 
 
@@ -281,8 +273,8 @@ def fit_committee(
 
     The arguments are those of `minmargin.select`.
     """
-    check_count("n_models", n_models, least=0, usual=25)
-    check_n_jobs(n_jobs)
+    n_models = check_count("n_models", n_models, least=0, usual=25)
+    n_jobs = check_n_jobs(n_jobs)
     labeled = LabeledSet.of(X, y, features=features, not_features=[] if id_column is None else [id_column])
     training = Training.of(
         labeled,
@@ -309,27 +301,28 @@ def bind_pool(
     return bind(open_pool(pool), intake, features=names, carried=carried)
 
 
-def check_batch_size(batch_size: int, source: Source) -> None:
-    """Raise an error if the batch size is not a positive number that the pool can fill."""
-    check_count("batch_size", batch_size, least=1)
+def check_batch_size(batch_size: int, source: Source) -> int:
+    """Return a batch size that must be a positive number which the pool can fill."""
+    size = check_count("batch_size", batch_size, least=1)
     n_rows = source.pool.n_rows
     if n_rows == 0:
-        raise InputError(f"The pool is empty: {source.pool.name} has no rows.")
-    if n_rows is not None and n_rows < batch_size:
-        raise _too_large(batch_size, n_rows, source)
+        raise empty_pool(source)
+    if n_rows is not None and n_rows < size:
+        raise _too_large(size, n_rows, source)
+    return size
 
 
-def check_count(name: str, value: Any, *, least: int, usual: int | None = None) -> None:
-    """Raise an error if an argument is not a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        hint = "" if usual is None else f"; {usual} is usual"
-        raise InputError(f"{name}={value!r} must be a whole number >= {least}{hint}.")
-
-
-def check_n_jobs(n_jobs: int) -> None:
-    """Raise an error if n_jobs is neither a positive number nor a negative one that counts from all cores."""
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise InputError(f"n_jobs={n_jobs!r} must be a whole number >= 1, or -1 for all cores.")
+def check_strategy(strategy: Strategy, n_models: int, learner: Learner, *, probabilistic: bool) -> None:
+    """Raise an error if a strategy needs what a committee does not have."""
+    if strategy.needs == "members" and n_models == 0:
+        raise InputError(
+            f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
+        )
+    if strategy.probabilistic and not probabilistic:
+        raise InputError(
+            f"Strategy {strategy.name!r} needs class probabilities, and {learner.name} has only "
+            "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
+        )
 
 
 def _too_large(batch_size: int, n_rows: int, source: Source) -> InputError:

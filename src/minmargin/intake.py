@@ -81,7 +81,8 @@ class Intake:
                 f"{listing(pool.names)}).{nearest(wanted.name, pool.names)} Rename it, or leave it out "
                 "with features=[...]."
             )
-        if found.kind != wanted.kind and (pool.parsed or wanted.kind != "text"):
+        parsed_as_text = wanted.kind == "text" and not pool.parsed
+        if found.kind not in {wanted.kind, "empty"} and not parsed_as_text:
             raise InputError(
                 f"Column {wanted.name!r} is {wanted.type_name} in the labeled set but {found.type_name} in "
                 "the pool. Cast it to the same type in both."
@@ -133,18 +134,19 @@ class Intake:
         if isinstance(rows, nw.DataFrame):
             frame = rows.select(list(names or ()))
             return self._convert_frame(frame, replace(origin, frame=frame))
-        if self.form in {"text", "objects"}:
+        if self.form == "text":
+            return np.array([_text(each) for each in rows], dtype=object)
+        if self.form == "objects":
             return rows
         X = rows if isinstance(rows, sparse.csr_array) else _as_floats(rows, origin)
         return self._shape(self._check(X, origin))
 
     def _convert_frame(self, frame: Frame, origin: _Origin) -> Any:
-        if self.form == "table":
+        if self.form in {"table", "frame"}:
             self._check_table(frame, origin)
+        if self.form == "table":
             return frame
         if self.form == "frame":
-            if not self.missing:
-                self._check_table(frame, origin)
             return _to_backend(frame, self.backend)
         if self.form == "text":
             return text_array(frame[frame.columns[0]])
@@ -157,19 +159,25 @@ class Intake:
         return sparse.csr_array(X) if self.form == "sparse" else np.ascontiguousarray(X)
 
     def _check_table(self, frame: Frame, origin: _Origin) -> None:
-        numbers = [c.name for c in schema_of(frame).columns or () if c.kind == "number"]
-        if numbers:
-            table = frame.select(numbers)
-            check_finite(to_matrix(table), replace(origin, frame=table), missing=self.missing)
+        numeric = [c for c in self.columns or () if c.kind in {"number", "embedding"}]
+        if numeric:
+            table = frame.select([column.name for column in numeric])
+            X = to_matrix(table, origin)
+            self._check_width(X, sum(column.width or 1 for column in numeric), origin)
+            check_finite(X, replace(origin, frame=table), missing=self.missing)
 
     def _check(self, X: Matrix, origin: _Origin) -> Matrix:
-        if X.shape[1] != self.width:
-            raise InputError(
-                f"{origin.row(0)} has {X.shape[1]:,} features and the labeled set has {self.width:,}. "
-                "Give both the same columns in the same order."
-            )
+        self._check_width(X, self.width, origin)
         check_finite(X, origin, missing=self.missing)
         return X
+
+    @staticmethod
+    def _check_width(X: Matrix, width: int, origin: _Origin) -> None:
+        if X.shape[1] != width:
+            raise InputError(
+                f"{origin.row(0)} has {X.shape[1]:,} features and the labeled set has {width:,}. "
+                "Give both the same columns in the same order."
+            )
 
 
 @dataclass(frozen=True)
@@ -219,6 +227,10 @@ def check_finite(X: Matrix, origin: _Origin, *, missing: bool) -> None:
 def _as_floats(X: NDArray[Any], origin: _Origin) -> NDArray[Any]:
     if X.dtype in {np.dtype(np.float32), np.dtype(np.float64)}:
         return X
+    if X.dtype.kind in "iub":
+        return X.astype(np.float64)
+    if X.dtype.kind not in "fO":
+        raise InputError(f"The {origin.what} array holds {X.dtype}, not numbers. Convert it to float64.")
     try:
         return X.astype(np.float64)
     except (TypeError, ValueError):
@@ -279,7 +291,12 @@ def _embedding(values: nw.Series[Any], name: str, origin: _Origin) -> NDArray[An
 
 def text_array(values: nw.Series[Any]) -> NDArray[Any]:
     """Return a 1-D array of Python strings; a missing one becomes the empty string."""
-    return np.array(["" if each is None or each != each else each for each in values.to_list()], dtype=object)
+    return np.array([_text(each) for each in values.to_list()], dtype=object)
+
+
+def _text(value: Any) -> str:
+    missing = value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value
+    return "" if missing else str(value)
 
 
 def _to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:

@@ -9,10 +9,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import type_of_target
 
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing
 from minmargin.fingerprint import fingerprint_rows
+from minmargin.labels import as_labels, encode_labels
 from minmargin.pools import is_path, read_frame
 from minmargin.rows import Rows, count_rows
 from minmargin.schema import Column, as_rows, missing_column, schema_of
@@ -56,8 +56,8 @@ class LabeledSet:
             labels = _label_column(rows, y)
             not_features = (*not_features, y)
         else:
-            labels = _as_array(y)
-        classes, codes = _check_labels(labels, count_rows(rows))
+            labels = as_labels(y)
+        classes, codes = encode_labels(labels, count_rows(rows))
         columns = _feature_columns(rows, features, not_features)
         return cls(rows, columns, isinstance(features, str), from_files, labels, classes, codes)
 
@@ -91,48 +91,7 @@ def _label_column(rows: Rows, name: str) -> NDArray[Any]:
         )
     if name not in rows.columns:
         raise missing_column(name, rows.columns, "the labeled set")
-    return _as_array(rows[name])
-
-
-def _as_array(y: Any) -> NDArray[Any]:
-    if not isinstance(y, np.ndarray):
-        series = nw.from_native(y, allow_series=True, pass_through=True)
-        y = series.to_list() if isinstance(series, nw.Series) else list(y)
-        y = np.array(y, dtype=object) if any(each is None for each in y) else np.asarray(y)
-    return np.asarray(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y)
-
-
-def _check_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    if y.ndim != 1 or len(y) != n_rows:
-        raise InputError(
-            f"There are {n_rows:,} labeled rows and labels of shape {y.shape}. Give one label a row."
-        )
-    if n_rows == 0:
-        raise InputError("The labeled set is empty. Label at least one row of each of two classes.")
-    missing = [i for i, label in enumerate(y) if label is None or label != label]
-    if missing:
-        raise InputError(
-            f"Labeled row {missing[0]:,} has no label (and {len(missing) - 1:,} others). "
-            "Drop these rows or move them to the pool."
-        )
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in y})
-        raise InputError(
-            f"The labels mix types ({', '.join(kinds)}). Make them all strings or all numbers."
-        ) from None
-    if y.dtype.kind == "f" and type_of_target(y) == "continuous":
-        raise InputError(
-            f"The labels are fractions such as {y[y % 1 != 0][0]}, not classes. "
-            "Minimum-margin picks rows for classifiers: give class labels."
-        )
-    if len(classes) == 1:
-        raise InputError(
-            f"All {n_rows:,} labeled rows are of class {classes.tolist()[0]!r}. "
-            "Label at least one row of another class."
-        )
-    return classes, codes
+    return as_labels(rows[name].to_native())
 
 
 def _feature_columns(
@@ -145,6 +104,9 @@ def _feature_columns(
         chosen = [column for column in schema.columns if column.name not in not_features]
     else:
         names = [features] if isinstance(features, str) else list(features)
+        repeated = [name for place, name in enumerate(names) if name in names[:place]]
+        if repeated:
+            raise InputError(f"features names {listing(repeated)} twice. Name each column once.")
         for name in names:
             if name not in schema.names:
                 raise missing_column(name, schema.names, "the labeled set")

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from minmargin.candidates import Candidates
 from minmargin.engines import run_locally
-from minmargin.errors import InputError, MinMarginError, ScoringError
+from minmargin.errors import InputError, MinMarginError, ScoringError, listing
 from minmargin.intake import Intake
 from minmargin.learners import Preprocessor, Progress, Scorer
 from minmargin.pools import Block, Pool, blocks
@@ -53,6 +53,10 @@ def bind(
     """
     names = intake.match(pool.schema, features=features, reserved=carried)
     if names is None:
+        if features is not None and intake.columns is None:
+            raise InputError(
+                f"features names columns ({listing(features)}), but the labeled set and the pool are arrays."
+            )
         if carried:
             raise InputError(
                 f"Column {carried[0]!r} was asked for, but the pool is an array without column names."
@@ -158,7 +162,7 @@ class Scan:
             yield part
             self.progress("scanning", done, total)
         if done == 0:
-            raise InputError(f"The pool is empty: {self.source.pool.name} has no rows.")
+            raise empty_pool(self.source)
 
     def _blocks(self) -> Iterable[Block]:
         per_row = max(self.scorer.n_members, 1) * self.n_classes
@@ -166,6 +170,12 @@ class Scan:
         while size > _SMALLEST_BLOCK and size * per_row > _BLOCK_FLOATS:
             size //= 2
         return blocks(self.source.pool.chunks(self.source.kinds, self.chunk_size), size)
+
+
+def empty_pool(source: Source) -> InputError:
+    """Return the error for a pool without rows."""
+    where = "" if source.pool.name == "the pool" else f" ({source.pool.name})"
+    return InputError(f"The pool{where} has no rows. Give one with at least as many as are to be picked.")
 
 
 def _checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:

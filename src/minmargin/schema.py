@@ -14,7 +14,8 @@ from scipy import sparse
 from minmargin.errors import InputError, listing, nearest
 from minmargin.rows import Frame, Rows
 
-Kind: TypeAlias = Literal["number", "text", "embedding", "other"]
+#: What a column can serve as; one without any value (empty) can serve as anything.
+Kind: TypeAlias = Literal["number", "text", "embedding", "empty", "other"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ def as_rows(data: Any, what: str) -> Rows:
     if sparse.issparse(data):
         rows = sparse.csr_array(cast("Any", data))
         return rows if rows.has_sorted_indices else rows.sorted_indices()
+    if isinstance(data, np.ma.MaskedArray):
+        raise InputError(f"{what} is a masked array. Use X.filled(np.nan), so that missing cells are NaN.")
+    if isinstance(data, (list, tuple)) and not data:
+        raise InputError(f"{what} has no rows.")
     if isinstance(data, (list, tuple)):
         text = len(data) > 0 and all(isinstance(each, str) for each in data)
         data = np.array(data, dtype=object) if text else np.asarray(data)
@@ -76,6 +81,12 @@ def _as_frame(data: Any, what: str) -> Frame | None:
         return None
     try:
         frame: Frame = nw.from_native(data, eager_only=True)
+        names = frame.columns
+    except nw.exceptions.DuplicateError as error:
+        repeated = {str(name) for name in data.columns if list(data.columns).count(name) > 1}
+        raise InputError(
+            f"{what} has several columns called {listing(sorted(repeated))}. Rename them."
+        ) from error
     except TypeError as error:
         if isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame):
             raise InputError(f"{what} is a lazy frame. Use .collect(), or pass its files.") from error
@@ -85,7 +96,6 @@ def _as_frame(data: Any, what: str) -> Frame | None:
             f"{what} is a {type(data).__name__}, which cannot be read as rows. Use a numpy array, a scipy "
             "sparse matrix, a pandas, polars or pyarrow frame, or a path to Parquet, CSV or Feather files."
         ) from error
-    names = frame.columns
     if not all(isinstance(name, str) for name in names):
         raise InputError(
             f"{what} has column names that are not strings ({listing(names, most=3)}). "
@@ -108,10 +118,12 @@ def column_of(name: str, values: nw.Series[Any]) -> Column:
     if isinstance(dtype, (nw.Object, nw.List)):
         known = values.drop_nulls()
         sample = known[0] if len(known) else None
-        if isinstance(sample, str):  # pandas may keep strings, and keeps vectors, as Python objects
+        if sample is None:
+            kind = "empty"
+        elif isinstance(sample, str):  # pandas may keep strings, and keeps vectors, as Python objects
             kind = "text"
         elif kind == "embedding" or isinstance(sample, (list, tuple, np.ndarray)):
-            kind, width = "embedding", 0 if sample is None else len(sample)
+            kind, width = "embedding", len(sample)
     return Column(name, kind, str(dtype), width)
 
 
@@ -125,6 +137,8 @@ def kind_of(dtype: nw.dtypes.DType) -> tuple[Kind, int | None]:
         return "embedding", dtype.size
     if isinstance(dtype, nw.List) and _is_numeric(dtype.inner):
         return "embedding", None
+    if isinstance(dtype, nw.Unknown):
+        return "empty", 1
     return "other", 1
 
 
@@ -136,9 +150,10 @@ def require_numbers(columns: Sequence[Column]) -> None:
     """Raise an error that names the first column which holds no numbers."""
     for column in columns:
         if column.kind not in {"number", "embedding"}:
+            fix = "Use preprocess='auto', leave" if column.kind == "text" else "Leave"
             raise InputError(
-                f"Column {column.name!r} is {column.type_name}, which is not a number. Use preprocess='auto', "
-                "leave it out with features=[...], or use a scikit-learn pipeline that encodes it."
+                f"Column {column.name!r} is {column.type_name}, which is not a number. {fix} it out with "
+                "features=[...], or use a scikit-learn pipeline that encodes it."
             )
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from minmargin.batch import Batch
+from minmargin.checks import check_count, check_n_jobs
 from minmargin.committee import (
     CHUNK_SIZE,
     Preprocess,
     Training,
     bind_pool,
     check_batch_size,
-    check_count,
-    check_n_jobs,
+    check_strategy,
     silent,
 )
 from minmargin.labeled import LabeledSet
@@ -73,9 +73,9 @@ def select(
         progress: called with a stage, the units done and their total.
     """
     chosen = resolve_strategy(strategy)
-    check_count("n_models", n_models, least=0, usual=25)
-    check_count("chunk_size", chunk_size, least=1)
-    check_n_jobs(n_jobs)
+    n_models = check_count("n_models", n_models, least=0, usual=25)
+    chunk_size = check_count("chunk_size", chunk_size, least=1)
+    n_jobs = check_n_jobs(n_jobs)
     not_features = [] if id_column is None else [id_column]
     labeled = LabeledSet.of(X, y, features=features, not_features=not_features)
     training = Training.of(
@@ -86,7 +86,9 @@ def select(
         preprocess=preprocess,
     )
     source = bind_pool(pool, training.intake, features=features, id_column=id_column, keep=keep)
-    check_batch_size(batch_size, source)
+    batch_size = check_batch_size(batch_size, source)
+    check_strategy(chosen, n_models, training.learner, probabilistic=training.learner.probabilistic)
+    chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
     n_members = n_models if chosen.needs == "members" else 0
     committee = training.fit(n_members, n_jobs=n_jobs, progress=progress)
     return committee.pick(

@@ -93,7 +93,7 @@ def test_an_error_of_the_caller_is_one_line_on_stderr_and_exit_code_1(folder: Pa
     done = program(arguments(batch_size="5000"))
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.decode() == (
-        "minmargin: batch_size=5000 is larger than the pool (150 rows in pool/*.csv). Use batch_size<=150.\n"
+        "minmargin: --batch-size 5000 is larger than the pool (150 rows in pool/*.csv). Use --batch-size <= 150.\n"
     )
     assert not Path("batch.csv").exists()
 
@@ -268,8 +268,8 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     "column that is not numeric": (
         {"preprocess": "none", "features": "sepal_length,color"},
         (
-            "Column 'color' is String, which is not a number. Use preprocess='auto', leave it out with "
-            "features=[...], or use a scikit-learn pipeline that encodes it."
+            "Column 'color' is String, which is not a number. Use --preprocess auto, leave it out with "
+            "--features NAMES, or use a scikit-learn pipeline that encodes it."
         ),
     ),
     "label column": (
@@ -280,7 +280,7 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
         ),
     ),
     "pool": ({"pool": "pool/*.parquet"}, "No file matches 'pool/*.parquet'."),
-    "batch size": ({"batch_size": "0"}, "batch_size=0 must be a whole number >= 1."),
+    "batch size": ({"batch_size": "0"}, "--batch-size 0 must be a whole number >= 1."),
     "suffix": (
         {"out": "batch.xlsx"},
         (
@@ -302,11 +302,11 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "module of the learner": (
         {"learner": "no_such_module:make"},
-        "--learner no_such_module:make: there is no module 'no_such_module' here or installed.",
+        "--learner no_such_module:make failed: ModuleNotFoundError: No module named 'no_such_module'.",
     ),
     "factory of the learner": (
         {"learner": "our_constants:make"},
-        "--learner our_constants:make: module 'our_constants' has 'ANSWER', not 'make'.",
+        "--learner our_constants:make failed: AttributeError: module 'our_constants' has no attribute 'make'.",
     ),
     "learner": (
         {"learner": "logistics"},

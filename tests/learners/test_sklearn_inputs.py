@@ -256,8 +256,8 @@ def test_one_against_one_decisions_that_are_not_per_class_are_refused() -> None:
     with pytest.raises(mm.InputError) as caught:
         pick(labeled, rng.normal(size=(20, 2)), labels, learner=SVC(decision_function_shape="ovo"))
     assert str(caught.value) == (
-        "SVC gives 6 scores a row for 4 classes. "
-        "Use one that gives a score per class (for SVC: decision_function_shape='ovr')."
+        "SVC(decision_function_shape='ovo') scores pairs of classes, and a margin needs a score for each class. "
+        "Use decision_function_shape='ovr'."
     )
 
 

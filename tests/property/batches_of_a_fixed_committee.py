@@ -26,6 +26,7 @@ class FixedWeights:
 
     name = "fixed weights"
     takes_sparse = True
+    probabilistic = True
 
     def intake(self, labeled):
         return numeric_intake(labeled, takes_sparse=True, missing=False)

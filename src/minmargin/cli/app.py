@@ -9,7 +9,6 @@ from minmargin.version import __version__
 app = typer.Typer(
     name="minmargin",
     help="Decide what to label next: exact minimum-margin active learning over pools of any size.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -21,10 +20,13 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", help="Show the version and leave.", callback=_show_version, is_eager=True
     ),
 ) -> None:
-    """Options of the program itself."""
+    """Decide what to label next: exact minimum-margin active learning over pools of any size."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

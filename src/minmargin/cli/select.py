@@ -19,7 +19,7 @@ from minmargin.atomic import write_json
 from minmargin.batch import Batch, cell_text, writer_for
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
@@ -91,6 +91,8 @@ def select_command(
     for path in (out, manifest):
         if path is not None and not path.parent.is_dir():
             raise InputError(f"Folder {str(path.parent)!r} does not exist. Make it, or write elsewhere.")
+        if path is not None and path.is_dir():
+            raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
     write = writer_for(out)
     factory = ":" in learner
     options = {} if prefilter is None else {"prefilter": prefilter}
@@ -168,16 +170,8 @@ def _make(reference: str) -> Any:
     module_name, _, name = reference.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        factory = getattr(importlib.import_module(module_name), name)
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"--learner {reference}: there is no module {error.name!r} here or installed."
-        ) from error
-    except AttributeError:
-        known = [each for each in vars(sys.modules[module_name]) if not each.startswith("_")]
-        raise InputError(
-            f"--learner {reference}: module {module_name!r} has {listing(known)}, not {name!r}."
-        ) from None
+        return getattr(importlib.import_module(module_name), name)()
+    except Exception as error:
+        raise InputError(f"--learner {reference} failed: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.pop(0)
-    return factory()

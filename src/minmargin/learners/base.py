@@ -73,6 +73,11 @@ class Learner(Protocol):
         ...
 
     @property
+    def probabilistic(self) -> bool:
+        """Whether its class scores will be probabilities."""
+        ...
+
+    @property
     def takes_sparse(self) -> bool:
         """Whether it can be given a CSR array."""
         ...

@@ -28,6 +28,7 @@ class LogisticLearner:
 
     C: float = 1.0
 
+    probabilistic = True
     takes_sparse = True
 
     @property

@@ -100,8 +100,9 @@ def _dense(X: Any) -> NDArray[Any]:
 def preprocessing_intake(labeled: LabeledSet) -> Intake:
     """Return the form in which `TablePreprocessor` takes these rows."""
     if labeled.columns is not None:
-        width = sum(column.width or 1 for column in labeled.columns)
-        return Intake("table", labeled.columns, width, missing=True)
+        columns = tuple(column for column in labeled.columns if column.kind != "empty")
+        width = sum(column.width or 1 for column in columns)
+        return Intake("table", columns, width, missing=True)
     rows = cast("Matrix", labeled.rows)
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise InputError(

@@ -38,6 +38,11 @@ class SklearnLearner:
         return " ".join(repr(self.estimator).split())
 
     @property
+    def probabilistic(self) -> bool:
+        """Whether it has predict_proba, as far as can be told before it is fitted."""
+        return hasattr(self.estimator, "predict_proba")
+
+    @property
     def takes_sparse(self) -> bool:
         """Whether it can be given a CSR array.
 
@@ -49,6 +54,7 @@ class SklearnLearner:
 
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the labeled set's own form, or a form near it that the estimator can take."""
+        self._check_scores(len(labeled.classes))
         rows, columns = labeled.rows, labeled.columns
         missing = not _rejects_missing(_steps(self.estimator)[0])
         if columns is None:
@@ -58,7 +64,8 @@ class SklearnLearner:
                 return Intake("objects", None, rows.shape[1])
             keep_sparse = sparse.issparse(rows) and self.takes_sparse
             return Intake("sparse" if keep_sparse else "matrix", None, rows.shape[1], missing=missing)
-        if labeled.one_column or self._reads_text():
+        one_text = labeled.one_column and columns[0].kind == "text"
+        if one_text or self._reads_text():
             if len(columns) != 1 or columns[0].kind != "text":
                 raise InputError(
                     f"{_steps(self.estimator)[0]!r} reads one text column, but the features are "
@@ -96,6 +103,22 @@ class SklearnLearner:
         base, members = fit_all(fit_one, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress)
         return EstimatorScorer(base, members, labeled.classes)
 
+    def _check_scores(self, n_classes: int) -> None:
+        """Raise an error if it is certain before training that there will be no score for each class."""
+        if self.probabilistic:
+            return
+        last = _steps(self.estimator)[-1]
+        parameters = last.get_params()
+        if n_classes > 2 and parameters.get("decision_function_shape") == "ovo":
+            raise InputError(
+                f"{type(last).__name__}(decision_function_shape='ovo') scores pairs of classes, and a margin needs "
+                "a score for each class. Use decision_function_shape='ovr'."
+            )
+        # What wraps another estimator may have its methods only once it is fitted.
+        wraps = {"estimator", "final_estimator", "estimators"} & set(parameters)
+        if not hasattr(self.estimator, "decision_function") and not wraps:
+            raise no_scores(last)
+
     def _reads_text(self) -> bool:
         tags = get_tags(_steps(self.estimator)[0]).input_tags
         return bool(tags.string and not tags.two_d_array)
@@ -112,10 +135,7 @@ class EstimatorScorer:
         self._classes = classes
         self.probabilistic: bool = hasattr(base, "predict_proba")
         if not (self.probabilistic or hasattr(base, "decision_function")):
-            raise InputError(
-                f"{type(base).__name__} has neither predict_proba nor decision_function, so it has no margin. "
-                "Wrap it in CalibratedClassifierCV, or use another classifier."
-            )
+            raise no_scores(_steps(base)[-1])
         method = "predict_proba" if self.probabilistic else "decision_function"
         self.path = f"estimators, {method}"
 
@@ -160,13 +180,21 @@ class EstimatorScorer:
         n_classes = len(self._classes)
         if scores.shape[1] != n_classes:
             raise InputError(
-                f"{type(model).__name__} gives {scores.shape[1]} scores a row for {n_classes} classes. "
-                "Use one that gives a score per class (for SVC: decision_function_shape='ovr')."
+                f"{type(_steps(model)[-1]).__name__} gives {scores.shape[1]} scores a row for {n_classes} classes. "
+                "Use a classifier that gives a score for each class."
             )
         order = getattr(model, "classes_", self._classes)
         if np.array_equal(order, self._classes):
             return scores
         return scores[:, np.argsort(np.asarray(order), kind="stable")]
+
+
+def no_scores(estimator: Any) -> InputError:
+    """Return the error for a classifier that gives no class scores."""
+    return InputError(
+        f"{type(estimator).__name__} has neither predict_proba nor decision_function, so it has no margin. "
+        "Wrap it in CalibratedClassifierCV, or use another classifier."
+    )
 
 
 def _steps(estimator: Any) -> list[Any]:

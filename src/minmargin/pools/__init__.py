@@ -23,8 +23,9 @@ __all__ = ["Block", "Pool", "Wanted", "blocks", "is_path", "open_pool", "read_fr
 
 def open_pool(source: Any) -> Pool:
     """Return the pool that `source` names or holds, opened but not read."""
-    if isinstance(source, Pool):
-        return source
+    if hasattr(type(source), "chunks") and hasattr(type(source), "describe"):
+        pool: Pool = source
+        return pool
     if is_path(source):
         return FilePool(source)
     if type(source).__module__.startswith("pyarrow") and hasattr(source, "scanner"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from minmargin.rows import Rows, concat_rows, count_rows, slice_rows
 from minmargin.schema import Kind, Schema
@@ -13,7 +13,6 @@ from minmargin.schema import Kind, Schema
 Wanted: TypeAlias = Mapping[str, Kind | None] | None
 
 
-@runtime_checkable
 class Pool(Protocol):
     """The candidates: rows that may be picked, numbered from 0 in the order they are read."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import pyarrow as pa
 from minmargin.errors import InputError, listing
 from minmargin.fingerprint import fingerprint_files
 from minmargin.pools.base import Wanted
-from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
+from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, guarded, open_file, suffix_of
 from minmargin.rows import Frame, Rows, concat_rows
-from minmargin.schema import Schema
+from minmargin.schema import Kind, Schema
 
 _GLOB_MARKS = "*?["
+_TYPES: dict[Kind | None, pa.DataType] = {"number": pa.float64(), "text": pa.string()}
 
 
 class FilePool:
@@ -38,15 +39,19 @@ class FilePool:
         """Return the rows of all files in order, in runs of about `chunk_size`."""
         for file in self._files:
             for rows in file.chunks(wanted, chunk_size):
-                yield self._cast(rows) if isinstance(rows, nw.DataFrame) else rows
+                yield self._cast(rows, wanted or {}) if isinstance(rows, nw.DataFrame) else rows
 
-    def _cast(self, frame: Frame) -> Frame:
+    def _cast(self, frame: Frame, kinds: Mapping[str, Kind | None]) -> Frame:
         """Return the frame with the types that all files share: rows of two files meet in one block."""
         table: pa.Table = frame.to_native()
-        for place, name in enumerate(table.column_names):
-            if name in self._types and table.schema.field(name).type != self._types[name]:
-                table = table.set_column(place, name, table[name].cast(self._types[name]))
-        return as_frame(table)
+        types = dict(zip(table.column_names, table.schema.types, strict=True))
+        for name, own in types.items():
+            if pa.types.is_null(own) and kinds.get(name) in _TYPES:
+                types[name] = _TYPES[kinds[name]]
+            elif name in self._types:
+                types[name] = _TYPES["number"] if kinds.get(name) == "number" else self._types[name]
+        # A new schema, without each file's own notion of which columns may hold nulls.
+        return as_frame(table.replace_schema_metadata(None).cast(pa.schema(types)))
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
@@ -76,7 +81,7 @@ class DatasetPool:
         scanner = self._dataset.scanner(
             columns=columns, batch_size=chunk_size, batch_readahead=2, fragment_readahead=1
         )
-        yield from map(as_frame, scanner.to_batches())
+        yield from map(as_frame, guarded(self.name, "a dataset", scanner.to_batches()))
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
@@ -104,14 +109,14 @@ def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:
             f"{str(unknown[0])!r} is not in a format that can be read. Use one of {listing(sorted(FORMATS))}."
         )
     if len({FORMATS[suffix] for suffix in suffixes}) > 1:
-        raise InputError(f"{_name(source)} mixes formats ({listing(suffixes)}). Give files of one format.")
+        raise InputError(f"The files are of several formats ({listing(suffixes)}). Give files of one format.")
     return paths
 
 
 def _expand(source: str | Path) -> list[Path]:
     path = Path(source)
     if path.is_dir():
-        found = [p for p in path.rglob("*") if suffix_of(p) in FORMATS and not p.name.startswith(("_", "."))]
+        found = [p for p in path.rglob("*") if p.is_file() and _is_data(p)]
         if not found:
             raise InputError(f"Folder {str(source)!r} holds no file in a format that can be read.")
         return found
@@ -120,7 +125,11 @@ def _expand(source: str | Path) -> list[Path]:
     matches = [Path(match) for match in glob.glob(str(source), recursive=True)]  # noqa: PTH207 - absolute patterns
     if not matches:
         raise InputError(f"No file matches {str(source)!r}.")
-    return matches
+    return [file for match in matches for file in (_expand(match) if match.is_dir() else [match])]
+
+
+def _is_data(path: Path) -> bool:
+    return suffix_of(path) in FORMATS and not path.name.startswith(("_", "."))
 
 
 def _name(source: str | Path | Iterable[str | Path]) -> str:

@@ -55,12 +55,14 @@ def suffix_of(path: Path) -> str:
 
 
 def arrow_schema(schema: pa.Schema, *, parsed: bool = True) -> Schema:
-    """Return the schema of an Arrow table or file."""
+    """Return the schema of an Arrow table or file, without the index that pandas may have stored with it."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
     empty = nw.from_native(schema.empty_table(), eager_only=True)
     columns = []
-    for field in schema:
-        kind, width = kind_of(empty.schema[field.name])
-        columns.append(Column(field.name, kind, str(field.type), width))
+    for name in schema.names:
+        if name not in index:
+            kind, width = kind_of(empty.schema[name])
+            columns.append(Column(name, kind, str(empty.schema[name]), width))
     return Schema(tuple(columns), parsed=parsed)
 
 
@@ -76,8 +78,8 @@ class ParquetFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        file = _reading(path, "Parquet", self._open)
-        self.arrow: pa.Schema | None = _reading(path, "Parquet", lambda: file.schema_arrow)
+        file = reading(path, "Parquet", self._open)
+        self.arrow: pa.Schema | None = reading(path, "Parquet", lambda: file.schema_arrow)
         self.schema = arrow_schema(self.arrow)
         self.n_rows: int | None = file.metadata.num_rows
         file.close()
@@ -86,14 +88,16 @@ class ParquetFile:
         import pyarrow.parquet as pq  # noqa: PLC0415 - 50 ms that a pool in memory need not pay
 
         # Without pre-buffering a row group is read page by page: memory does not follow its size.
-        return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES)
+        return pq.ParquetFile(
+            self.path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES, page_checksum_verification=True
+        )
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows in order, in runs of at most `chunk_size`."""
-        with _reading(self.path, "Parquet", self._open) as file:
-            columns = None if wanted is None else list(wanted)
+        with reading(self.path, "Parquet", self._open) as file:
+            columns = list(self.schema.names if wanted is None else wanted)
             batches = file.iter_batches(batch_size=chunk_size, columns=columns, use_threads=True)
-            yield from map(as_frame, _guarded(self.path, "Parquet", batches))
+            yield from map(as_frame, guarded(self.path, "Parquet", batches))
 
 
 class FeatherFile:
@@ -101,10 +105,10 @@ class FeatherFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _reading(path, "Feather", self._open) as reader:
+        with reading(path, "Feather", self._open) as reader:
             self.arrow: pa.Schema | None = reader.schema
         self.schema = arrow_schema(self.arrow)
-        self.n_rows: int | None = _reading(path, "Feather", self._count)
+        self.n_rows: int | None = reading(path, "Feather", self._count)
 
     def _open(self) -> Any:
         return pa.ipc.open_file(pa.OSFile(str(self.path)))
@@ -116,10 +120,10 @@ class FeatherFile:
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows in order; the runs are the file's own record batches, cut to size."""
-        with _reading(self.path, "Feather", self._open) as reader:
+        with reading(self.path, "Feather", self._open) as reader:
             batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            for batch in _guarded(self.path, "Feather", batches):
-                frame = as_frame(batch if wanted is None else batch.select(list(wanted)))
+            for batch in guarded(self.path, "Feather", batches):
+                frame = as_frame(batch.select(list(self.schema.names if wanted is None else wanted)))
                 for start in range(0, count_rows(frame), chunk_size):
                     yield slice_rows(frame, start, start + chunk_size)
 
@@ -128,33 +132,39 @@ class CsvFile:
     """A CSV file with a header line; the delimiter is found, compression follows the suffix."""
 
     n_rows: int | None = None
+    arrow: pa.Schema | None = None
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._delimiter = _reading(path, "CSV", lambda: _find_delimiter(path))
-        with _reading(path, "CSV", lambda: self._open(None)) as reader:
-            self.arrow: pa.Schema | None = reader.schema
-        self.schema = arrow_schema(self.arrow, parsed=False)
+        self._delimiter = reading(path, "CSV", lambda: _find_delimiter(path))
+        with reading(path, "CSV", lambda: self._open(None)) as reader:
+            self.arrow = reader.schema
+        self.schema = reading(path, "CSV", lambda: arrow_schema(self.arrow, parsed=False))
 
     def _open(self, wanted: Wanted) -> Any:
         from pyarrow import csv as arrow_csv  # noqa: PLC0415 - as for Parquet
 
-        types = {"number": pa.float64(), "text": pa.string()}
-        kinds = {} if wanted is None else wanted
+        # A labeled file is read as it is; a pool's columns are read as what they are wanted for. Columns that
+        # are only carried along stay text, so that an id such as 007 comes out as it went in.
+        types = {}
+        for name, kind in ({} if wanted is None else wanted).items():
+            is_flag = self.arrow is not None and pa.types.is_boolean(self.arrow.field(name).type)
+            numeric = pa.bool_() if is_flag else pa.float64()
+            types[name] = numeric if kind == "number" else pa.string()
         return arrow_csv.open_csv(
             self.path,
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
             parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=None if wanted is None else list(wanted),
-                column_types={name: types[kind] for name, kind in kinds.items() if kind in types},
+                column_types=types,
             ),
         )
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows in order, in runs of some megabytes of text."""
-        with _reading(self.path, "CSV", lambda: self._open(wanted)) as reader:
-            yield from map(as_frame, _guarded(self.path, "CSV", reader))
+        with reading(self.path, "CSV", lambda: self._open(wanted)) as reader:
+            yield from map(as_frame, guarded(self.path, "CSV", reader))
 
 
 class NpyFile:
@@ -164,7 +174,7 @@ class NpyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        mapped = _reading(path, ".npy", lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+        mapped = reading(path, ".npy", lambda: np.load(path, mmap_mode="r", allow_pickle=False))
         self._rows = as_rows(mapped, str(path))
         self.schema = schema_of(self._rows)
         self.n_rows: int | None = count_rows(self._rows)
@@ -195,7 +205,7 @@ def _find_delimiter(path: Path) -> str:
     return max(counts, key=lambda mark: counts[mark])
 
 
-def _reading(path: Path, format_name: str, read: Callable[[], _Result]) -> _Result:
+def reading(path: Path | str, format_name: str, read: Callable[[], _Result]) -> _Result:
     """Return read(), with the file named in any error."""
     try:
         return read()
@@ -211,9 +221,9 @@ def _reading(path: Path, format_name: str, read: Callable[[], _Result]) -> _Resu
         ) from error
 
 
-def _guarded(path: Path, format_name: str, batches: Any) -> Iterator[Any]:
+def guarded(path: Path | str, format_name: str, batches: Any) -> Iterator[Any]:
     """Return the batches, with the file named in any error on the way."""
     iterator = iter(batches)
     end = object()
-    while (batch := _reading(path, format_name, lambda: next(iterator, end))) is not end:
+    while (batch := reading(path, format_name, lambda: next(iterator, end))) is not end:
         yield batch

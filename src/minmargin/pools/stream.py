@@ -27,6 +27,7 @@ class StreamPool:
             raise InputError("The pool is empty: its iterable gave no chunk (a generator can be read once).")
         rows = self._rows(first)
         self.schema: Schema = schema_of(rows)
+        self._container = _container(rows)
         self._chunks: Iterator[Rows] | None = itertools.chain([rows], map(self._rows, self._source))
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
@@ -35,6 +36,11 @@ class StreamPool:
             raise InputError("The pool is an iterable that was read already. Make a new one.")
         chunks, self._chunks = self._chunks, None
         for place, rows in enumerate(chunks):
+            if _container(rows) != self._container:
+                raise InputError(
+                    f"Chunk {place:,} of the pool is a {_container(rows)} and the first is a {self._container}. "
+                    "Give every chunk in the same container."
+                )
             self._check_like_the_first(schema_of(rows), place)
             if isinstance(rows, nw.DataFrame) and wanted is not None:
                 numbers = [name for name, kind in wanted.items() if kind == "number"]
@@ -65,6 +71,10 @@ class StreamPool:
     @staticmethod
     def _rows(chunk: Any) -> Rows:
         return as_rows(chunk, "A chunk of the pool")
+
+
+def _container(rows: Rows) -> str:
+    return str(rows.implementation) if isinstance(rows, nw.DataFrame) else type(rows).__name__
 
 
 def _shape(schema: Schema) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.checks import check_count
 from minmargin.errors import InputError
 from minmargin.rows import Matrix, take_rows
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
@@ -47,8 +48,8 @@ class _Greedy:
         return {name: value for name, value in asdict(self).items() if name != "memory_limit"}
 
     def __post_init__(self) -> None:
-        if self.prefilter is not None and self.prefilter < 1:
-            raise InputError(f"prefilter={self.prefilter} must be at least the batch size.")
+        if self.prefilter is not None:
+            check_count("prefilter", self.prefilter, least=1)
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass must keep: all rows, or the `prefilter` rows with the lowest margin."""
@@ -64,10 +65,15 @@ class _Greedy:
         # Joining the kept runs of rows holds them twice for a moment.
         if 2 * n_rows * bytes_per_row > limit:
             fits = int(limit / (2 * bytes_per_row))
+            fix = (
+                f"Use prefilter={fits} to keep only"
+                if fits
+                else "Raise memory_limit and use prefilter= to keep"
+            )
             raise InputError(
                 f"Strategy {self.name!r} compares all candidates in memory: {n_rows:,} rows need about "
-                f"{_gigabytes(2 * n_rows * bytes_per_row)} and {_gigabytes(limit)} may be used. Use prefilter={fits} "
-                "to keep only the rows with the lowest margin."
+                f"{_gigabytes(2 * n_rows * bytes_per_row)} and {_gigabytes(limit)} may be used. {fix} the rows with "
+                "the lowest margin."
             )
 
 

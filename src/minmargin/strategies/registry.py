@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -62,7 +61,7 @@ def register_strategy(
         make: Callable[..., Any] = made
         if not inspect.isclass(made):
             strategy = RowScoreStrategy(name, made, needs, probabilistic, explain)
-            make = functools.partial(_no_options, strategy)
+            make = lambda: strategy  # noqa: E731 - a factory without options
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
         _ENTRIES[name] = Entry(name, summary, cost or _COSTS[needs], make)
         return made
@@ -83,7 +82,11 @@ def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
                 f"There is no strategy {strategy!r} (names: {listing(_ENTRIES, most=20)})."
                 f"{nearest(strategy, _ENTRIES)}"
             )
-        made: Strategy = _ENTRIES[strategy].make(**options)
+        make = _ENTRIES[strategy].make
+        unknown = [option for option in options if option not in inspect.signature(make).parameters]
+        if unknown:
+            raise InputError(f"Strategy {strategy!r} has no option {listing(unknown)}.")
+        made: Strategy = make(**options)
         return made
     if inspect.isclass(strategy):
         raise InputError(
@@ -102,9 +105,3 @@ def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
     needs: Needs = getattr(strategy, "needs", "members")
     probabilistic = bool(getattr(strategy, "probabilistic", False))
     return RowScoreStrategy(str(name), score, needs, probabilistic, getattr(strategy, "explain", None))
-
-
-def _no_options(strategy: RowScoreStrategy, **options: Any) -> RowScoreStrategy:
-    if options:
-        raise InputError(f"Strategy {strategy.name!r} has no option {listing(options)}.")
-    return strategy
