@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -14,7 +14,7 @@ from minmargin.errors import InputError, listing
 from minmargin.fingerprint import fingerprint_rows
 from minmargin.labels import as_labels, encode_labels
 from minmargin.pools import is_path, read_frame
-from minmargin.rows import Rows, count_rows
+from minmargin.rows import Frame, Rows, count_rows
 from minmargin.schema import Column, as_rows, missing_column, schema_of
 
 
@@ -113,4 +113,12 @@ def _feature_columns(
         chosen = [column for name in names for column in schema.columns if column.name == name]
     if not chosen:
         raise InputError("The labeled set has no feature column left. Name some with features=[...].")
-    return tuple(chosen)
+    return tuple(_seen_empty(column, rows) for column in chosen)
+
+
+def _seen_empty(column: Column, rows: Rows) -> Column:
+    """Return the column, as an empty one if it is a text column without any text."""
+    frame = cast("Frame", rows)
+    if column.kind == "text" and frame[column.name].null_count() == frame.shape[0]:
+        return replace(column, kind="empty")
+    return column
