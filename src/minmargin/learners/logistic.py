@@ -1,22 +1,29 @@
-"""`learner="logistic"`: L2-regularized logistic regression, trained to the optimum."""
+"""`learner="logistic"`: L2-regularized logistic regression, all members trained together to the optimum."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from minmargin.bootstrap import Bootstrap
+from minmargin.errors import DataWarning
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
 from minmargin.learners.base import Progress, numeric_intake
-from minmargin.learners.fitting import fit_all
 from minmargin.learners.linear import LinearScorer
+from minmargin.learners.newton import Optimum, fit_together
 from minmargin.rows import Matrix
 
-# Newton's method solves for all weights at once: past this many, its matrix costs more than it saves.
-_NEWTON_WEIGHTS = 1000
+# Members are trained in groups of just this size, whatever n_jobs and n_models are, so that neither can change a
+# bit of a member: the last group is filled up with members that nobody asked for.
+_GROUP_SIZE = 5
+_CONVERGED = 1e-6  # the largest gradient entry of an optimum, relative to the gradient at zero
 
 
 @dataclass(frozen=True)
@@ -51,34 +58,51 @@ class LogisticLearner:
         progress: Progress,
     ) -> LinearScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
-        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import
+        rows = X.astype(np.float64)
+        groups = [range(first, first + _GROUP_SIZE) for first in range(0, n_members, _GROUP_SIZE)]
 
-        n_outputs = 1 if len(labeled.classes) == 2 else len(labeled.classes)
-        X = X.astype(np.float64)  # in float32 the solver stops far from the optimum
-        newton = X.shape[1] * n_outputs <= _NEWTON_WEIGHTS
-        model = LogisticRegression(
-            C=self.C, solver="newton-cholesky" if newton else "lbfgs", tol=1e-8, max_iter=10_000
-        )
+        def fit_group(members: Sequence[int]) -> Optimum:
+            weights = np.stack([bootstrap.multiplicities(member) for member in members])
+            return self._optimum(rows, labeled, weights.astype(np.float64), base)
 
-        def fit_one(member: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            weights = None if member is None else bootstrap.multiplicities(member)
-            fitted = LogisticRegression(**model.get_params()).fit(X, labeled.codes, sample_weight=weights)
-            return fitted.coef_.T, fitted.intercept_
-
-        base, members = fit_all(fit_one, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress)
+        progress("training", 0, n_members + 1)
+        with threadpool_limits(1, user_api="blas"):
+            base = self._optimum(rows, labeled, np.ones((1, len(labeled.codes))), None)
+            progress("training", 1, n_members + 1)
+            optima = [_without_members(base)]
+            fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+                map(delayed(fit_group), groups)
+            )
+            for group, optimum in zip(groups, fits, strict=True):
+                optima.append(optimum)
+                progress("training", 1 + min(group.stop, n_members), n_members + 1)
+        _warn_if_unconverged(np.concatenate([base.gradient, *(optimum.gradient for optimum in optima)]))
         return LinearScorer(
-            base[0][:, np.newaxis, :].astype(np.float64),
-            base[1][np.newaxis, :].astype(np.float64),
-            _stack(
-                [coefficients for coefficients, _ in members],
-                axis=1,
-                like=(X.shape[1], 0, n_outputs),
-            ),
-            _stack([intercepts for _, intercepts in members], axis=0, like=(0, n_outputs)),
+            base.coefficients,
+            base.intercepts,
+            np.concatenate([optimum.coefficients for optimum in optima], axis=1)[:, :n_members].copy(),
+            np.concatenate([optimum.intercepts for optimum in optima])[:n_members].copy(),
         )
 
+    def _optimum(
+        self, rows: Matrix, labeled: LabeledSet, weights: NDArray[np.float64], start: Optimum | None
+    ) -> Optimum:
+        return fit_together(rows, labeled.codes, len(labeled.classes), weights, C=self.C, start=start)
 
-def _stack(arrays: list[NDArray[np.float64]], *, axis: int, like: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the arrays stacked along a new axis; an empty array of shape `like` where there are none."""
-    stacked = np.stack(arrays, axis=axis) if arrays else np.empty(like)
-    return np.ascontiguousarray(stacked, dtype=np.float64)
+
+def _without_members(optimum: Optimum) -> Optimum:
+    """Return an optimum of no members, of the same shape otherwise."""
+    return Optimum(
+        optimum.coefficients[:, :0], optimum.intercepts[:0], optimum.gradient[:0], optimum.steps[:0]
+    )
+
+
+def _warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
+    n_far = int((gradients > _CONVERGED).sum())
+    if n_far:
+        warnings.warn(
+            f"{n_far} of {len(gradients)} logistic models stopped short of the optimum (relative gradient up to "
+            f"{gradients.max():.1g}). Standardize the features, or use preprocess='auto'.",
+            DataWarning,
+            stacklevel=5,
+        )
