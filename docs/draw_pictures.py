@@ -1,4 +1,4 @@
-"""Draws the pictures of README and docs anew: `make pictures`."""
+"""Draws the pictures of README and docs anew: `make docs`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def draw_demo() -> None:
     batch, gain = demo.play(lambda stage, done, total: None)
     console = Console(record=True, width=96, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print("$ make demo", style="dim")
-    show_demo(batch, gain, Path("demo/batch.csv"), console)
+    show_demo(batch, gain, Path("demo"), console)
     console.save_svg(str(PICTURES / "demo.svg"), title="minmargin demo")
 
 

@@ -472,6 +472,7 @@ def test_a_folder_without_files_is_named(tmp_path: Path) -> None:
 
 
 def test_a_format_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pool.xlsx").touch()
     assert complaint(pool=tmp_path / "pool.xlsx") == (
         f"'{tmp_path}/pool.xlsx' is not in a format that can be read. "
         "Use one of '.arrow', '.csv', '.feather', '.ipc', '.npy', '.parquet', '.pq', '.tsv'."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -53,10 +53,15 @@ class Batch:
         *,
         id_column: str | None,
         manifest: Mapping[str, Any],
+        integers: Collection[str] = (),
     ) -> Batch:
-        """Return the batch of ranked rows and their details."""
+        """Return the batch of ranked rows and their details.
+
+        `integers` names carried columns that are whole numbers in the pool: a column of a CSV file that is also a
+        feature was read as floats.
+        """
         details: Mapping[str, Any] = picks.details
-        carried: pa.Table | None = _to_table(details["carried"]) if "carried" in details else None
+        carried: pa.Table | None = _to_table(details["carried"], integers) if "carried" in details else None
         ids = kept = None
         if carried is not None:
             if id_column is not None:
@@ -194,14 +199,15 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
     return writer
 
 
-def _to_table(frame: Frame) -> pa.Table:
+def _to_table(frame: Frame, integers: Collection[str]) -> pa.Table:
     """Return an Arrow table of a frame's columns, and of nothing else (a pandas frame has an index too)."""
-    return pa.table({name: _to_column(frame[name]) for name in frame.columns})
+    return pa.table({name: _to_column(frame[name], whole=name in integers) for name in frame.columns})
 
 
-def _to_column(values: nw.Series[Any]) -> Any:
+def _to_column(values: nw.Series[Any], *, whole: bool) -> Any:
     try:
-        return values.to_arrow()
+        column = values.to_arrow()
+        return column.cast(pa.int64()) if whole and pa.types.is_floating(column.type) else column
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # a pandas column of Python objects of several types
         return pa.array([None if value is None else str(value) for value in values.to_list()])
 

@@ -207,7 +207,15 @@ class Committee:
             pool={"rows": n_rows, **source.pool.describe()},
             stopwatch=stopwatch,
         )
-        return Batch.of(picks, self.classes_, id_column=id_column, manifest=manifest)
+        return Batch.of(
+            picks,
+            self.classes_,
+            id_column=id_column,
+            manifest=manifest,
+            integers=[
+                column.name for column in source.pool.schema.columns or () if column.type_name == "Int64"
+            ],
+        )
 
     def _settings(self, strategy: Strategy, batch_size: int, n_jobs: int, chunk_size: int) -> dict[str, Any]:
         return {

@@ -159,4 +159,6 @@ def require_numbers(columns: Sequence[Column]) -> None:
 
 def missing_column(name: str, names: Sequence[str], where: str) -> InputError:
     """Return the error for a column that was asked for and is not there."""
-    return InputError(f"Column {name!r} is not in {where} (columns: {listing(names)}).{nearest(name, names)}")
+    return InputError(
+        f"Column {name!r} is not in {where} (columns: {listing(names, most=20)}).{nearest(name, names)}"
+    )

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from minmargin.atomic import write_json
 from minmargin.batch import Batch
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
-from minmargin.cli.select import show
+from minmargin.cli.show import make_console, plain_table, show_batch
 
 if TYPE_CHECKING:
     from minmargin.demo import Gain
@@ -40,7 +39,7 @@ def demo_command(
     if as_json:
         typer.echo(json.dumps(result, indent=2))
     else:
-        show_demo(batch, gain, out / "batch.csv", Console(highlight=False))
+        show_demo(batch, gain, out, make_console())
 
 
 def show_demo(batch: Batch, gain: Gain, out: Path, console: Console) -> None:
@@ -49,13 +48,10 @@ def show_demo(batch: Batch, gain: Gain, out: Path, console: Console) -> None:
     console.print(
         f"Handwritten digits: {n_labeled} labeled, {n_pool:,} in the pool; {len(batch)} to be labeled next.\n"
     )
-    show(batch, out, console)
+    show_batch(batch, out / "batch.csv", console)
     n_draws = len(gain.before)
-    table = Table(
-        title=f"\nWhat {len(batch)} labels buy: test accuracy, mean of {n_draws} draws ± standard error",
-        title_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
+    table = plain_table(
+        f"\nWhat {len(batch)} labels buy: test accuracy, mean of {n_draws} draws ± standard error"
     )
     table.add_column("labels")
     table.add_column("accuracy", justify="right")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import json
 import sys
-from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from minmargin.atomic import write_json
-from minmargin.batch import Batch, cell_text, writer_for
+from minmargin.batch import writer_for
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
+from minmargin.cli.show import make_console, show_batch
 from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
+from minmargin.pools import find_files
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
@@ -94,6 +93,7 @@ def select_command(
         if path is not None and path.is_dir():
             raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
     write = writer_for(out)
+    _refuse_to_overwrite(out, [*labeled, *pool])
     factory = ":" in learner
     options = {} if prefilter is None else {"prefilter": prefilter}
     with progress_bars() as progress:
@@ -120,33 +120,21 @@ def select_command(
     if as_json:
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
-        show(batch, out, Console(highlight=False))
+        show_batch(batch, out, make_console())
 
 
-def show(batch: Batch, out: Path, console: Console) -> None:
-    """Print what was picked and why."""
-    settings, pool = batch.manifest["settings"], batch.manifest["pool"]
-    trained = f"{settings['n_models']} members" if settings["n_models"] else "one model"
-    console.print(
-        f"[bold]Picked {len(batch):,} of {pool['rows']:,} rows[/bold] by {escape(settings['strategy'])} "
-        f"({trained}, {batch.manifest['labeled']['rows']:,} labeled rows, seed {settings['seed']}) "
-        f"in {sum(batch.manifest['seconds'].values()):.1f} s."
-    )
-    table = Table(title="The first five, and why", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    records = batch.to_arrow().slice(0, 5).to_pylist()
-    for name in records[0]:
-        table.add_column(name, justify="right" if isinstance(records[0][name], (int, float)) else "left")
-    for record in records:
-        table.add_row(*(escape(cell_text(value)) for value in record.values()))
-    console.print(table)
-    contests = Counter("/".join(sorted(map(str, pair))) for pair in batch.top_classes.tolist())
-    shares = ", ".join(f"{escape(pair)} ({n:,})" for pair, n in contests.most_common(5))
-    more = f" and {len(contests) - 5:,} more pairs" if len(contests) > 5 else ""
-    console.print(f"Torn between: {shares}{more}.")
-    if settings["strategy"] == "min-margin":
-        deciding = len({int(member) for member in batch.member if member >= 0})
-        console.print(f"The picks lie on the boundaries of {deciding} of {settings['n_models']} members.")
-    console.print(f"Written to {escape(str(out))}.")
+def _refuse_to_overwrite(out: Path, sources: list[str]) -> None:
+    """Raise an error if the batch would replace an input, or be taken for one by the next run."""
+    target = out.resolve()
+    for source in sources:
+        absolute = Path(source).absolute()
+        within = absolute.is_dir() and target.is_relative_to(absolute.resolve())
+        if (
+            within
+            or fnmatch.fnmatch(str(target), str(absolute))
+            or target in map(Path.resolve, find_files(source))
+        ):
+            raise InputError(f"--out {out} lies among the files of {source!r}. Write the batch elsewhere.")
 
 
 def _one_or_all(values: list[str]) -> str | list[str]:

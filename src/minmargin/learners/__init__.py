@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import is_classifier
-
 from minmargin.errors import InputError, listing, nearest
 from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer
 from minmargin.learners.logistic import LogisticLearner
@@ -21,7 +19,7 @@ __all__ = [
 ]
 
 
-# scikit-learn's parts are imported where they are used: together they take as long as the rest of the package.
+# scikit-learn is imported where it is used: it takes longer to import than the rest of the package.
 
 
 def _wrap(classifier: Any) -> Learner:
@@ -69,6 +67,8 @@ def resolve_learner(learner: Any) -> Learner:
             f"learner is a {type(learner).__name__}, which is not a scikit-learn classifier. "
             f"Use one, or one of the names {listing(LEARNERS)}."
         )
+    from sklearn.base import is_classifier  # noqa: PLC0415 - see above
+
     if not is_classifier(learner):
         raise InputError(
             f"learner={type(learner).__name__}() is not a classifier. Margins need class scores: use a classifier."

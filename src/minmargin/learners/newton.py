@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,8 +200,9 @@ class _Problem:
         Where the data happen to have no gradient there, a share of what it could at most have been.
         """
         at_zero = np.abs(self.at(self.zeros()).gradient).max(axis=(0, 2))
-        at_most = np.asarray(abs(self.rows).T @ self.weights.T).max(axis=0)
-        return np.maximum(at_zero, 1e-3 * at_most)
+        sizes = cast("Matrix", abs(self.rows))
+        at_most = np.asarray(sizes.T @ self.weights.T).max(axis=0)
+        return np.asarray(np.maximum(at_zero, 1e-3 * at_most))
 
     def curve(self, probabilities: Floats, V: Floats) -> Floats:
         """Return (p, K, O): each member's Hessian times its V."""

@@ -12,13 +12,13 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.pools.base import Block, Pool, Wanted, blocks
-from minmargin.pools.files import DatasetPool, FilePool, read_frame
+from minmargin.pools.files import DatasetPool, FilePool, find_files, read_frame
 from minmargin.pools.formats import FORMATS, suffix_of
 from minmargin.pools.memory import MemoryPool
 from minmargin.pools.stream import StreamPool
 from minmargin.schema import as_rows
 
-__all__ = ["Block", "Pool", "Wanted", "blocks", "is_path", "open_pool", "read_frame"]
+__all__ = ["Block", "Pool", "Wanted", "blocks", "find_files", "is_path", "open_pool", "read_frame"]
 
 
 def open_pool(source: Any) -> Pool:

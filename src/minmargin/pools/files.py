@@ -104,6 +104,9 @@ def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:
     paths = sorted({path for each in sources for path in _expand(each)})
     suffixes = sorted({suffix_of(path) for path in paths})
     unknown = [path for path in paths if suffix_of(path) not in FORMATS]
+    for path in unknown:
+        if not path.exists():
+            raise InputError(f"There is no file or folder {str(path)!r}.")
     if unknown:
         raise InputError(
             f"{str(unknown[0])!r} is not in a format that can be read. Use one of {listing(sorted(FORMATS))}."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -163,8 +164,18 @@ class CsvFile:
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows in order, in runs of some megabytes of text."""
-        with reading(self.path, "CSV", lambda: self._open(wanted)) as reader:
-            yield from map(as_frame, guarded(self.path, "CSV", reader))
+        with reading(self.path, "CSV", lambda: self._open(wanted), self._explain) as reader:
+            yield from map(as_frame, guarded(self.path, "CSV", reader, self._explain))
+
+    def _explain(self, reason: str) -> str:
+        """Return Arrow's reason with the column's name in place of its number."""
+        found = re.match(r"In CSV column #(\d+): CSV conversion error to (\w+): invalid value '(.*)'", reason)
+        if found is None or self.arrow is None:
+            return reason
+        name = self.arrow.names[int(found[1])]
+        return (
+            f"column {name!r} holds {found[3]!r} where a {found[2]} was expected; a missing one is left empty"
+        )
 
 
 class NpyFile:
@@ -205,8 +216,10 @@ def _find_delimiter(path: Path) -> str:
     return max(counts, key=lambda mark: counts[mark])
 
 
-def reading(path: Path | str, format_name: str, read: Callable[[], _Result]) -> _Result:
-    """Return read(), with the file named in any error."""
+def reading(
+    path: Path | str, format_name: str, read: Callable[[], _Result], explain: Callable[[str], str] = str
+) -> _Result:
+    """Return read(), with the file named in any error; `explain` may put its reason in better words."""
     try:
         return read()
     except FileNotFoundError:
@@ -216,14 +229,16 @@ def reading(path: Path | str, format_name: str, read: Callable[[], _Result]) -> 
             raise
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(
-            f"{str(path)!r} cannot be read as {format_name} ({reason.rstrip('.')}). "
+            f"{str(path)!r} cannot be read as {format_name} ({explain(reason).rstrip('.')}). "
             "Mend or remove the file; nothing was written."
         ) from error
 
 
-def guarded(path: Path | str, format_name: str, batches: Any) -> Iterator[Any]:
+def guarded(
+    path: Path | str, format_name: str, batches: Any, explain: Callable[[str], str] = str
+) -> Iterator[Any]:
     """Return the batches, with the file named in any error on the way."""
     iterator = iter(batches)
     end = object()
-    while (batch := reading(path, format_name, lambda: next(iterator, end))) is not end:
+    while (batch := reading(path, format_name, lambda: next(iterator, end), explain)) is not end:
         yield batch
