@@ -40,7 +40,7 @@ ORDER = [
         "fingerprint",
         "manifest",
     ],
-    ["bootstrap", "kernels", "intake", "topb", "pools", "labels"],
+    ["bootstrap", "kernels", "intake", "topb", "pools", "labels", "screen"],
     ["labeled"],
     ["learners"],
     ["candidates"],

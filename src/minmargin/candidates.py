@@ -19,18 +19,25 @@ class Candidates:
 
     Attributes:
         rows: (n,) int64 the rows' numbers in the pool.
-        X: the rows in the learner's form.
     """
 
     def __init__(self, rows: NDArray[np.int64], X: Any, scorer: Scorer, seeds: SeedTree) -> None:
         self.rows = rows
-        self.X = X
+        self._X = X
         self._scorer = scorer
         self._seeds = seeds
         self._taken_from: tuple[Candidates, NDArray[np.intp]] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - the field's name for rows
+        """The rows in the learner's form."""
+        if self._X is None and self._taken_from is not None:
+            whole, index = self._taken_from
+            self._X = take_rows(whole.X, index)
+        return self._X
 
     @cached_property
     def member_scores(self) -> NDArray[np.float64]:
@@ -69,7 +76,6 @@ class Candidates:
             if name in whole.__dict__ or not self._scorer.rowwise:
                 part = getattr(whole, name)
                 return part[:, index] if axis == 1 else part[index]
-            self.X = take_rows(whole.X, index)
         try:
             return getattr(self._scorer, name)(self.X)
         except MinMarginError:

@@ -195,16 +195,17 @@ class Committee:
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))
         scan = self._scan(source, n_jobs=n_jobs, chunk_size=chunk_size, progress=progress)
         with stopwatch.stage("scanning"):
-            shortlists, n_rows = scan.keep(strategy.shortlists(batch_size))
-        if n_rows < batch_size:
-            raise _too_large(batch_size, n_rows, source)
+            kept = scan.keep(strategy.shortlists(batch_size))
+        if kept.n_rows < batch_size:
+            raise _too_large(batch_size, kept.n_rows, source)
         with stopwatch.stage("finishing"):
             context = Context(batch_size, self.training.bootstrap.seeds, self._labeled_vectors)
-            picks = strategy.finish(shortlists, context)
+            picks = strategy.finish(kept.shortlists, context)
         manifest = make_manifest(
             settings=self._settings(strategy, batch_size, n_jobs, chunk_size),
             labeled=self.training.labeled.describe(),
-            pool={"rows": n_rows, **source.pool.describe()},
+            pool={"rows": kept.n_rows, **source.pool.describe()},
+            n_rows_decided=kept.n_decided,
             stopwatch=stopwatch,
         )
         return Batch.of(

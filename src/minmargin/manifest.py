@@ -44,14 +44,23 @@ def describe_software() -> dict[str, str]:
 
 
 def make_manifest(
-    *, settings: dict[str, Any], labeled: dict[str, Any], pool: dict[str, Any], stopwatch: Stopwatch
+    *,
+    settings: dict[str, Any],
+    labeled: dict[str, Any],
+    pool: dict[str, Any],
+    n_rows_decided: int,
+    stopwatch: Stopwatch,
 ) -> dict[str, Any]:
-    """Return the manifest, ready for JSON."""
+    """Return the manifest, ready for JSON.
+
+    `n_rows_decided` counts the rows that no screen could dismiss, so that they were scored exactly.
+    """
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": settings,
         "labeled": labeled,
         "pool": pool,
+        "rows_scored_exactly": n_rows_decided,
         "seconds": stopwatch.seconds,
         "versions": describe_software(),
         "machine": {"system": platform.system(), "processor": platform.machine()},

@@ -15,7 +15,7 @@ from minmargin.candidates import Candidates
 from minmargin.engines import run_locally
 from minmargin.errors import InputError, MinMarginError, ScoringError, listing
 from minmargin.intake import Intake
-from minmargin.learners import Preprocessor, Progress, Scorer
+from minmargin.learners import Models, Preprocessor, Progress, Scorer
 from minmargin.pools import Block, Pool, blocks
 from minmargin.rows import Frame, Matrix, count_rows, take_rows
 from minmargin.schema import Kind, missing_column
@@ -71,6 +71,14 @@ def bind(
     return Source(pool, names, tuple(carried), kinds)
 
 
+class Kept(NamedTuple):
+    """What one reading of a pool has kept: the shortlists, and how many rows were seen and scored canonically."""
+
+    shortlists: list[Ranked]
+    n_rows: int
+    n_decided: int
+
+
 @dataclass(frozen=True)
 class Scan:
     """One reading of a pool by trained models."""
@@ -94,37 +102,50 @@ class Scan:
         parts = dict(self._run(work, lambda part: len(part[1])))
         return np.concatenate([parts[first_row] for first_row in sorted(parts)])
 
-    def keep(self, shortlists: Sequence[Shortlist]) -> tuple[list[Ranked], int]:
-        """Return what each shortlist keeps of the pool, and how many rows the pool has."""
+    def keep(self, shortlists: Sequence[Shortlist]) -> Kept:
+        """Return what each shortlist keeps of the pool."""
         tops = [TopB(shortlist.size, self.seeds) for shortlist in shortlists]
-        n_rows = 0
+        n_rows = n_decided = 0
 
-        def work(block: Block) -> tuple[int, list[TopB]]:
+        def work(block: Block) -> tuple[int, int, list[TopB]]:
             # A bound that is a little old dismisses a little less; the result is the same.
             bounds = [top.bound for top in tops]
-            return count_rows(block.data), self._keep_of(block, shortlists, bounds)
+            n_near, partials = self._keep_of(block, shortlists, bounds)
+            return count_rows(block.data), n_near, partials
 
-        for n, partials in self._run(work, lambda part: part[0]):
+        for n, n_near, partials in self._run(work, lambda part: part[0]):
             n_rows += n
+            n_decided += n_near
             for top, partial in zip(tops, partials, strict=True):
                 top.merge(partial)
-        return [top.finish() for top in tops], n_rows
+        return Kept([top.finish() for top in tops], n_rows, n_decided)
 
     def _keep_of(
         self, block: Block, shortlists: Sequence[Shortlist], bounds: Sequence[Bound | None]
-    ) -> list[TopB]:
-        candidates = self._candidates(block)
-        partials = []
+    ) -> tuple[int, list[TopB]]:
+        everything = self._candidates(block)
+        n_decided, partials = 0, []
         for shortlist, bound in zip(shortlists, bounds, strict=True):
             if shortlist.check_memory is not None:
-                n_rows = self.source.pool.n_rows or block.first_row + len(candidates)
+                n_rows = self.source.pool.n_rows or block.first_row + len(everything)
                 n_kept = n_rows if shortlist.size is None else min(n_rows, shortlist.size)
-                shortlist.check_memory(n_kept, _vector_bytes(candidates.vectors))
+                shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
+            candidates = self._near(everything, shortlist.by, bound)
+            n_decided += len(candidates)
             partial = TopB(shortlist.size, self.seeds, bound)
-            describe = self._describer(block, candidates, shortlist)
-            partial.update(candidates.rows, _checked_scores(shortlist.by, candidates), describe)
+            if len(candidates):
+                describe = self._describer(block, candidates, shortlist)
+                partial.update(candidates.rows, _checked_scores(shortlist.by, candidates), describe)
             partials.append(partial)
-        return partials
+        return n_decided, partials
+
+    def _near(self, candidates: Candidates, by: RowScore, bound: Bound | None) -> Candidates:
+        """Return the candidates that a rough and fast look cannot dismiss."""
+        lowest_margin_of: Models | None = getattr(by, "lowest_margin_of", None)
+        if bound is None or lowest_margin_of is None:
+            return candidates
+        near = self.scorer.near(candidates.X, bound.score, lowest_margin_of)
+        return candidates if len(near) == len(candidates) else candidates.take(near)
 
     def _describer(
         self, block: Block, candidates: Candidates, shortlist: Shortlist
@@ -140,7 +161,7 @@ class Scan:
             }
             if self.source.carried:
                 frame = cast("Frame", block.data).select(list(self.source.carried))
-                details["carried"] = take_rows(frame, index)
+                details["carried"] = take_rows(frame, kept.rows - block.first_row)
             if shortlist.check_memory is not None:
                 details["vector"] = kept.vectors
             return details

@@ -88,8 +88,10 @@ class TopB:
     def _hold(self, parts: list[_Part]) -> None:
         self._parts.extend(parts)
         self._n_held += sum(len(part.rows) for part in parts)
-        # Twice the size before each compaction: sorting then costs O(log B) a row, amortized.
-        if self.size is not None and self._n_held > 2 * self.size + 1024:
+        if self.size is None or self._n_held < self.size:
+            return
+        # At once for a first bound; then with half as many again, so that sorting costs O(log B) a row, amortized.
+        if self.bound is None or self._n_held > self.size + self.size // 2 + 128:
             self._compact()
 
     def _compact(self) -> None:

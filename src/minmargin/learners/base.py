@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from minmargin.schema import require_numbers
 
 #: Called with a stage's name, the units done so far, and their total (None: not known).
 Progress: TypeAlias = Callable[[str, int, int | None], None]
+
+
+#: The models of a committee, as one asks for a margin: the base alone, or all members.
+Models: TypeAlias = Literal["base", "members"]
 
 
 class Scorer(Protocol):
@@ -49,6 +53,13 @@ class Scorer(Protocol):
 
     def member_scores(self, X: Any) -> NDArray[np.float64]:
         """Return (K, n, C): the class scores under each member."""
+        ...
+
+    def near(self, X: Any, threshold: float, lowest_margin_of: Models) -> NDArray[np.intp]:
+        """Return the rows whose lowest margin, under the base or any member, may be `threshold` or lower.
+
+        It may be rough, and keep too many, but must never leave out a row that belongs; all rows are an answer.
+        """
         ...
 
     def vectors(self, X: Any) -> Matrix:

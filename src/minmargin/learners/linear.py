@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.learners.base import Models
 from minmargin.rows import Matrix
+
+if TYPE_CHECKING:
+    from minmargin.screen import LinearScreen
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class LinearScorer:
     member_weights: NDArray[np.float64]
     member_intercepts: NDArray[np.float64]
 
-    path = "linear, canonical float64 kernel"
+    path = "linear: float32 screen, canonical float64 decision"
     probabilistic = True
     rowwise = True
 
@@ -43,6 +49,23 @@ class LinearScorer:
     def member_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Return (K, n, C): the probabilities under each member."""
         return _probabilities(X, self.member_weights, self.member_intercepts)
+
+    def near(self, X: Matrix, threshold: float, lowest_margin_of: Models) -> NDArray[np.intp]:
+        """Return the rows whose lowest margin, under the base or any member, may be `threshold` or lower."""
+        screen = self._base_screen if lowest_margin_of == "base" else self._member_screen
+        return np.arange(X.shape[0]) if screen is None else screen.survivors(X, threshold)
+
+    @cached_property
+    def _base_screen(self) -> LinearScreen | None:
+        from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
+
+        return LinearScreen.of(self.base_weights, self.base_intercepts)
+
+    @cached_property
+    def _member_screen(self) -> LinearScreen | None:
+        from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
+
+        return LinearScreen.of(self.member_weights, self.member_intercepts)
 
     def vectors(self, X: Matrix) -> Matrix:
         """Return the rows themselves."""

@@ -19,9 +19,9 @@ from minmargin.bootstrap import Bootstrap
 from minmargin.errors import InputError, MissingExtraError, listing
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress
+from minmargin.learners.base import Models, Progress
 from minmargin.learners.fitting import fit_all
-from minmargin.rows import Matrix
+from minmargin.rows import Matrix, count_rows
 from minmargin.schema import as_rows
 from minmargin.seeds import SeedTree
 
@@ -151,6 +151,10 @@ class EstimatorScorer:
     def member_scores(self, X: Any) -> NDArray[np.float64]:
         """Return (K, n, C): the class scores under each member."""
         return np.stack([self._class_scores(member, X) for member in self._members])
+
+    def near(self, X: Any, threshold: float, lowest_margin_of: Models) -> NDArray[np.intp]:
+        """Return all rows: nothing rougher and faster than the models themselves is known."""
+        return np.arange(count_rows(X) if hasattr(X, "shape") else len(X))
 
     def vectors(self, X: Any) -> Matrix:
         """Return what the base's last step sees: X itself, or what a pipeline's transformers make of it."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.candidates import Candidates
+from minmargin.learners import Models
 from minmargin.margins import closest_member, top_two
 from minmargin.rows import Matrix
 from minmargin.seeds import SeedTree
@@ -101,13 +102,18 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class RowScoreStrategy:
-    """A strategy that is a row score: the B lowest rows are the batch."""
+    """A strategy that is a row score: the B lowest rows are the batch.
+
+    `lowest_margin_of` says that the score is the lowest margin under these models, so that rows far from every
+    boundary can be dismissed without it.
+    """
 
     name: str
     function: ScoreFunction
     needs: Needs
     probabilistic: bool = False
     reasons: Callable[[Candidates], Reasons] | None = None
+    lowest_margin_of: Models | None = None
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return (n,) the scores."""

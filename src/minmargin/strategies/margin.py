@@ -11,13 +11,13 @@ from minmargin.strategies.base import Reasons, without_member
 from minmargin.strategies.registry import register_strategy
 
 
-@register_strategy("min-margin")
+@register_strategy("min-margin", lowest_margin_of="members")
 def min_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The smallest margin under any member: picks lie around K boundaries (the paper's method)."""
     return margins.min_margin(candidates.member_scores)
 
 
-@register_strategy("margin", needs="base")
+@register_strategy("margin", needs="base", lowest_margin_of="base")
 def margin(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the base: picks lie around one boundary (plain margin sampling)."""
     return margins.margin(candidates.base_scores)
