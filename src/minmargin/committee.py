@@ -61,6 +61,7 @@ class Training:
     ) -> Training:
         """Return the plan for training on this labeled set, or say why it cannot work."""
         resolved = resolve_learner(learner)
+        resolved.check(len(labeled.classes))
         if preprocess not in {"none", "auto"}:
             raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
         if preprocess == "auto":

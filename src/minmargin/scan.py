@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -24,7 +25,7 @@ from minmargin.strategies import RowScore, Shortlist
 from minmargin.topb import Bound, Details, Ranked, TopB
 
 _BLOCK_FLOATS = 1 << 22  # class scores of a block: 32 MB at most
-_LARGEST_BLOCK, _SMALLEST_BLOCK = 8192, 256
+_SMALLEST_BLOCK, _LARGEST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 8192, 32_768
 
 
 class Source(NamedTuple):
@@ -186,11 +187,21 @@ class Scan:
             raise empty_pool(self.source)
 
     def _blocks(self) -> Iterable[Block]:
+        return blocks(self.source.pool.chunks(self.source.kinds, self.chunk_size), self._block_sizes())
+
+    def _block_sizes(self) -> Iterator[int]:
+        """Return the sizes of the blocks, which depend on the committee alone."""
         per_row = max(self.scorer.n_members, 1) * self.n_classes
-        size = _LARGEST_BLOCK
-        while size > _SMALLEST_BLOCK and size * per_row > _BLOCK_FLOATS:
-            size //= 2
-        return blocks(self.source.pool.chunks(self.source.kinds, self.chunk_size), size)
+        largest = _LARGEST_SCREENED_BLOCK if self.scorer.rowwise else _LARGEST_BLOCK
+        while largest > _SMALLEST_BLOCK and largest * per_row > _BLOCK_FLOATS:
+            largest //= 2
+        if self.scorer.rowwise:
+            # Nothing can be screened before there is a bound: small blocks give one soon.
+            size = _SMALLEST_BLOCK
+            while size < largest:
+                yield size
+                size *= 2
+        yield from itertools.repeat(largest)
 
 
 def empty_pool(source: Source) -> InputError:

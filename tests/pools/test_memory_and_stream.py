@@ -247,6 +247,6 @@ def test_blocks_regroup_any_chunking_to_the_same_grid(
     rows = np.arange(1.0, sum(sizes) + 1)[:, np.newaxis]
     ends = np.cumsum(sizes)
     chunks = [container(rows[end - n : end]) for n, end in zip(sizes, ends, strict=True)]
-    made: list[Block] = list(blocks(chunks, size))
+    made: list[Block] = list(blocks(chunks, itertools.repeat(size)))
     expected = [(first, rows[first : first + size, 0].tolist()) for first in range(0, len(rows), size)]
     assert [(block.first_row, values_of(block.data)) for block in made] == expected

@@ -28,6 +28,9 @@ class FixedWeights:
     takes_sparse = True
     probabilistic = True
 
+    def check(self, n_classes):
+        pass
+
     def intake(self, labeled):
         return numeric_intake(labeled, takes_sparse=True, missing=False)
 
@@ -49,7 +52,8 @@ def digest(batch):
 
 
 def main():
-    scan._LARGEST_BLOCK = scan._SMALLEST_BLOCK = 256
+    scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
+    scan._SMALLEST_BLOCK = 64
     rng = np.random.default_rng(0)
     X, y, pool = rng.normal(size=(60, 33)), np.arange(60) % 3, rng.normal(size=(2000, 33))
     fixed = mm.fit_committee(X, y, learner=FixedWeights(), n_models=7, random_state=0)

@@ -93,6 +93,10 @@ class Learner(Protocol):
         """Whether it can be given a CSR array."""
         ...
 
+    def check(self, n_classes: int) -> None:
+        """Raise an error if it is certain before training that it cannot score this many classes."""
+        ...
+
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the form in which this learner takes these rows, or say why it cannot."""
         ...

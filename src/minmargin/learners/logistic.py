@@ -43,6 +43,9 @@ class LogisticLearner:
         """The name, with C where it is not the usual one."""
         return "logistic" if self.C == 1.0 else f"logistic(C={self.C:g})"
 
+    def check(self, n_classes: int) -> None:
+        """Raise no error: any number of classes can be scored."""
+
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the form in which this learner takes these rows."""
         return numeric_intake(labeled, takes_sparse=True, missing=False)

@@ -52,9 +52,24 @@ class SklearnLearner:
         ours = all(type(step).__module__.startswith("sklearn.") for step in _steps(self.estimator))
         return bool(get_tags(self.estimator).input_tags.sparse) or not ours
 
+    def check(self, n_classes: int) -> None:
+        """Raise an error if it is certain before training that there will be no score for each class."""
+        if self.probabilistic:
+            return
+        last = _steps(self.estimator)[-1]
+        parameters = last.get_params()
+        if n_classes > 2 and parameters.get("decision_function_shape") == "ovo":
+            raise InputError(
+                f"{type(last).__name__}(decision_function_shape='ovo') scores pairs of classes, and a margin needs "
+                "a score for each class. Use decision_function_shape='ovr'."
+            )
+        # What wraps another estimator may have its methods only once it is fitted.
+        wraps = {"estimator", "final_estimator", "estimators"} & set(parameters)
+        if not hasattr(self.estimator, "decision_function") and not wraps:
+            raise no_scores(last)
+
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the labeled set's own form, or a form near it that the estimator can take."""
-        self._check_scores(len(labeled.classes))
         rows, columns = labeled.rows, labeled.columns
         missing = not _rejects_missing(_steps(self.estimator)[0])
         if columns is None:
@@ -102,22 +117,6 @@ class SklearnLearner:
 
         base, members = fit_all(fit_one, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress)
         return EstimatorScorer(base, members, labeled.classes)
-
-    def _check_scores(self, n_classes: int) -> None:
-        """Raise an error if it is certain before training that there will be no score for each class."""
-        if self.probabilistic:
-            return
-        last = _steps(self.estimator)[-1]
-        parameters = last.get_params()
-        if n_classes > 2 and parameters.get("decision_function_shape") == "ovo":
-            raise InputError(
-                f"{type(last).__name__}(decision_function_shape='ovo') scores pairs of classes, and a margin needs "
-                "a score for each class. Use decision_function_shape='ovr'."
-            )
-        # What wraps another estimator may have its methods only once it is fitted.
-        wraps = {"estimator", "final_estimator", "estimators"} & set(parameters)
-        if not hasattr(self.estimator, "decision_function") and not wraps:
-            raise no_scores(last)
 
     def _reads_text(self) -> bool:
         tags = get_tags(_steps(self.estimator)[0]).input_tags

@@ -47,8 +47,8 @@ class Block(NamedTuple):
     data: Rows
 
 
-def blocks(chunks: Iterable[Rows], size: int) -> Iterator[Block]:
-    """Return the rows of `chunks` cut anew into blocks: block i holds rows i*size .. (i+1)*size - 1.
+def blocks(chunks: Iterable[Rows], sizes: Iterable[int]) -> Iterator[Block]:
+    """Return the rows of `chunks` cut anew into blocks of the given sizes; the last one may be shorter.
 
     However the pool is chunked or split into files, a row is always handed to a model in the same block
     and at the same place in it. A model whose results depend on the shape of its input, or on where in
@@ -56,6 +56,8 @@ def blocks(chunks: Iterable[Rows], size: int) -> Iterator[Block]:
     """
     held: list[Rows] = []
     n_held = first_row = 0
+    remaining = iter(sizes)
+    size = next(remaining)
     for chunk in chunks:
         start, n = 0, count_rows(chunk)
         while n_held + n - start >= size:
@@ -63,6 +65,7 @@ def blocks(chunks: Iterable[Rows], size: int) -> Iterator[Block]:
             held.append(slice_rows(chunk, start, stop))
             yield Block(first_row, concat_rows(held))
             held, n_held, first_row, start = [], 0, first_row + size, stop
+            size = next(remaining)
         if start < n:
             held.append(slice_rows(chunk, start, n))
             n_held += n - start
