@@ -131,7 +131,7 @@ class Scan:
                 n_rows = self.source.pool.n_rows or block.first_row + len(everything)
                 n_kept = n_rows if shortlist.size is None else min(n_rows, shortlist.size)
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
-            candidates = self._near(everything, shortlist.by, bound)
+            candidates = self._near(everything, shortlist, bound)
             n_decided += len(candidates)
             partial = TopB(shortlist.size, self.seeds, bound)
             if len(candidates):
@@ -140,12 +140,13 @@ class Scan:
             partials.append(partial)
         return n_decided, partials
 
-    def _near(self, candidates: Candidates, by: RowScore, bound: Bound | None) -> Candidates:
+    def _near(self, candidates: Candidates, shortlist: Shortlist, bound: Bound | None) -> Candidates:
         """Return the candidates that a rough and fast look cannot dismiss."""
-        lowest_margin_of: Models | None = getattr(by, "lowest_margin_of", None)
-        if bound is None or lowest_margin_of is None:
+        lowest_margin_of: Models | None = getattr(shortlist.by, "lowest_margin_of", None)
+        if lowest_margin_of is None or shortlist.size is None:
             return candidates
-        near = self.scorer.near(candidates.X, bound.score, lowest_margin_of)
+        threshold = None if bound is None else bound.score
+        near = self.scorer.near(candidates.X, lowest_margin_of, threshold=threshold, size=shortlist.size)
         return candidates if len(near) == len(candidates) else candidates.take(near)
 
     def _describer(

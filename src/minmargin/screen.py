@@ -7,8 +7,9 @@ possible error, cannot be among the lowest. The rest is scored canonically, and 
 **The error of a logit.** A float32 product of D features and a constant errs by at most gamma * |x| |w|, where |.| is
 the Euclidean length, constant included, and gamma = m u / (1 - m u) with u = 2^-24 and m the number of roundings that
 a term can meet: up to D + 1 additions, a product, and the roundings of x and w themselves (Higham, Accuracy and
-Stability of Numerical Algorithms, 3.1). That holds for any order of summation. What float32 loses below 2^-126 is
-added; a row whose logits might leave float32's range above is always kept.
+Stability of Numerical Algorithms, 3.1). That holds for any order of summation. Where there are many features, they are
+multiplied 64 at a time and the parts added in float64, so that m stays small. What float32 loses below 2^-126 is added;
+a row whose logits might leave float32's range above is always kept.
 
 **From logits to margins, without an exponential.** Let d be a member's highest minus second-highest logit and C the
 number of classes. Every other class weighs no more than the second, so
@@ -19,9 +20,13 @@ which exceeds a threshold t if d exceeds log((1 + (C - 1) t) / (1 - t)). For two
 the size of the one logit. A row is dismissed by comparisons alone if every member's d lies above that value by more
 than the errors of two logits.
 
-**With the normalizer, where that helps.** For more than two classes the inequality is loose. The rows that it leaves
-are looked at again, with the sum of exponentials, under just the members that kept them. A softmax margin moves by no
-more than the largest change of a logit (the absolute values of its derivatives add up to 1 at most).
+**A second look.** What is left lies close to a boundary, closer than float32 can tell, or, with more than two classes,
+within the slack of the inequality. These rows get a float64 product, with u = 2^-53, and the normalizer: a softmax
+margin moves by no more than the largest change of a logit (the absolute values of its derivatives add up to 1 at most).
+
+**A threshold of its own.** Since the other classes also weigh something, a margin is at most (1 - e^-d) / (1 + e^-d) =
+tanh(d / 2). If B rows of a block are certain to have margins no higher than some value, no row above it is needed. The
+first blocks, for which no threshold is known yet, are screened by that.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ from scipy import sparse
 from minmargin.rows import Matrix
 
 _TILE = 1024  # rows whose logits stay in the cache between the product and the reduction
-_UNIT = 2.0**-24
+_SPAN, _ONE_SPAN = 64, 128  # features that are multiplied at a time, if there are more than fit in one
+_UNIT, _SMALL_UNIT = 2.0**-24, 2.0**-53
 _TINY = 2.0**-126  # float32 may lose what is smaller
 _HUGE = 1e30  # a product this size might leave float32's range on the way
 _SLACK = 1e-12  # more than float64 loses between canonical logits and a canonical margin
@@ -48,80 +54,160 @@ class LinearScreen:
     """The models of a linear committee whose lowest margin is the score, rounded for screening.
 
     Attributes:
-        weights: (K * O, D) float32.
-        intercepts: (K * O, 1) float32.
+        weights: (K * O, D) float64, for the second look.
+        spans: (S, K * O, 64) float32: the weights of 64 features at a time, the last filled up with zeros; or all
+            of them at once, if they are few.
+        intercepts: (K * O, 1) float64.
         n_outputs: O, one per class, or a single one for two classes.
-        gamma: the relative error of a logit.
         weight_length: the largest length of a model's weights, intercept included.
     """
 
-    weights: NDArray[np.float32]
-    intercepts: NDArray[np.float32]
+    weights: NDArray[np.float64]
+    spans: NDArray[np.float32]
+    intercepts: NDArray[np.float64]
     n_outputs: int
-    gamma: float
     weight_length: float
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> LinearScreen | None:
         """Return the screen of (D, K, O) weights and (K, O) intercepts; None if float32 cannot hold them."""
         n_features, n_models, n_outputs = weights.shape
-        flat = weights.reshape(n_features, n_models * n_outputs)
-        n_roundings = n_features + 8  # a few more than can occur
-        lengths = np.sqrt((flat**2).sum(axis=0) + intercepts.reshape(-1) ** 2)
-        if (
-            not n_models
-            or not lengths.max(initial=0.0) < np.finfo(np.float32).max
-            or n_roundings * _UNIT > 0.01
-        ):
+        flat = np.ascontiguousarray(weights.reshape(n_features, n_models * n_outputs).T)
+        constants = intercepts.reshape(-1, 1)
+        lengths = np.sqrt((flat**2).sum(axis=1) + constants[:, 0] ** 2)
+        if not n_models or not lengths.max() < _HUGE:
             return None
-        return cls(
-            np.ascontiguousarray(flat.T, dtype=np.float32),
-            intercepts.reshape(-1, 1).astype(np.float32),
-            n_outputs,
-            n_roundings * _UNIT / (1.0 - n_roundings * _UNIT),
-            float(lengths.max()) * (1.0 + 1e-6),
-        )
+        span = n_features if n_features <= _ONE_SPAN else _SPAN
+        n_spans = -(-n_features // span)
+        spans = np.zeros((n_spans, len(flat), span), dtype=np.float32)
+        for place in range(n_spans):
+            part = flat[:, place * span : (place + 1) * span]
+            spans[place, :, : part.shape[1]] = part
+        return cls(flat, spans, constants, n_outputs, float(lengths.max()) * (1.0 + 1e-6))
 
-    def survivors(self, X: Matrix, threshold: float) -> NDArray[np.intp]:
-        """Return the rows whose score may be `threshold` or lower."""
-        threshold = max(threshold, 0.0) + _SLACK
-        if threshold >= 1.0:
-            return np.arange(X.shape[0])
-        n_classes = max(self.n_outputs, 2)
-        gap = math.log1p((n_classes - 1) * threshold) - math.log1p(-threshold)
-        keep = np.empty(X.shape[0], dtype=np.bool_)
-        with np.errstate(over="ignore", invalid="ignore"):  # such rows are kept
-            rows = X.astype(np.float32, copy=False)
-            if isinstance(rows, sparse.csr_array):
-                logits = np.ascontiguousarray((rows @ self.weights.T).T)
-                squares = np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64)
-                errors = _errors(squares, X.shape[1], self.gamma, self.weight_length)
-                _screen(logits, self.intercepts, errors, gap, threshold, self.n_outputs, keep)
+    def survivors(self, X: Matrix, threshold: float | None, size: int | None = None) -> NDArray[np.intp]:
+        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
+        lengths = self._lengths(X)
+        gaps, errors = self._rough_gaps(X), self._errors(X, lengths, _UNIT)
+        near = self._within(gaps, errors, threshold)
+        if size is not None and len(near) > 2 * size:
+            certain = float(np.partition(gaps[near] + errors[near], size - 1)[size - 1])
+            own = math.tanh(0.5 * certain) if math.isfinite(certain) else 1.0
+            threshold = own if threshold is None else min(threshold, own)
+            near = near[self._within(gaps[near], errors[near], threshold)]
+        if threshold is None or not len(near):
+            return near
+        margins = self._margins(X[near])
+        doubt = self._errors(X, lengths[near], _SMALL_UNIT) + _SLACK
+        return near[~(margins > threshold + doubt)]  # written so that NaN stays
+
+    def _lengths(self, X: Matrix) -> NDArray[np.float64]:
+        """Return (n,) the lengths of the rows, the constant's 1 included, rounded up."""
+        with np.errstate(over="ignore"):
+            if isinstance(X, sparse.csr_array):
+                squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)
             else:
-                settings = (self.gamma, self.weight_length, gap, threshold, self.n_outputs)
-                _screen_dense(np.ascontiguousarray(rows), self.weights, self.intercepts, *settings, keep)
-        return np.flatnonzero(keep)
+                squares = _squared_lengths(X)
+            return np.asarray(np.sqrt(squares + 1.0) * (1.0 + 1e-6))
+
+    def _errors(self, X: Matrix, lengths: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+        """Return (n,) how far a gap may be from its true value; infinite if it might leave float32's range."""
+        in_spans = unit == _UNIT and not isinstance(X, sparse.csr_array)
+        n_terms = self.spans.shape[2] if in_spans else X.shape[1]
+        n_roundings = n_terms + 8  # a few more than can occur
+        gamma = n_roundings * unit / (1.0 - n_roundings * unit)
+        products = self.weight_length * lengths
+        lost = (X.shape[1] + 2) * _TINY * (1.0 + self.weight_length + lengths)
+        of_logit = np.where(products < _HUGE, gamma * products + lost, np.inf)
+        # With one output the gap is a logit; with more it is the difference of two.
+        return of_logit if self.n_outputs == 1 else 2.0 * of_logit
+
+    def _rough_gaps(self, X: Matrix) -> NDArray[np.float64]:
+        """Return (n,) the lowest gap of any model between its two highest logits."""
+        gaps = np.empty(X.shape[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(X, sparse.csr_array):
+                _reduce(self._logits(X.astype(np.float32)), self.intercepts, self.n_outputs, gaps)
+            else:
+                rows = np.ascontiguousarray(X, dtype=np.float32)
+                reduce_tiles = _gaps_in_one_span if len(self.spans) == 1 else _gaps_in_spans
+                reduce_tiles(rows, self.spans, self.intercepts, self.n_outputs, gaps)
+        return gaps
+
+    def _within(
+        self, gaps: NDArray[np.float64], errors: NDArray[np.float64], threshold: float | None
+    ) -> NDArray[np.intp]:
+        threshold = 1.0 if threshold is None else max(threshold, 0.0) + _SLACK
+        if threshold >= 1.0:
+            return np.arange(len(gaps))
+        n_classes = max(self.n_outputs, 2)
+        allowed = math.log1p((n_classes - 1) * threshold) - math.log1p(-threshold)
+        return np.flatnonzero(~(gaps > allowed + errors))  # written so that NaN stays
+
+    def _margins(self, X: Matrix) -> NDArray[np.float64]:
+        """Return (n,) the lowest margin of any model, from float64 logits."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(
+                _lowest_margins(self._logits(X.astype(np.float64)), self.intercepts, self.n_outputs)
+            )
+
+    def _logits(self, X: Matrix) -> NDArray[np.float64]:
+        """Return (K * O, n) the logits without their constants."""
+        weights = self.weights.astype(X.dtype, copy=False)
+        if isinstance(X, sparse.csr_array):
+            return np.ascontiguousarray((X @ weights.T).T, dtype=np.float64)
+        return np.asarray(weights @ X.T, dtype=np.float64)
 
 
 @njit(nogil=True, cache=True)
-def _screen_dense(X, weights, intercepts, gamma, weight_length, gap, threshold, n_outputs, keep):  # type: ignore[no-untyped-def]
+def _gaps_in_one_span(X, spans, intercepts, n_outputs, gaps):  # type: ignore[no-untyped-def]
     for start in range(0, X.shape[0], _TILE):
-        tile = X[start : start + _TILE]
-        errors = _errors(_squared_lengths(tile), X.shape[1], gamma, weight_length)
-        logits = np.dot(weights, tile.T)
-        _screen(logits, intercepts, errors, gap, threshold, n_outputs, keep[start : start + _TILE])
+        logits = np.dot(spans[0], X[start : start + _TILE].T)
+        _reduce(logits, intercepts, n_outputs, gaps[start : start + _TILE])
 
 
 @njit(nogil=True, cache=True)
-def _errors(squares, n_features, gamma, weight_length):  # type: ignore[no-untyped-def]
-    """Return the largest possible error of a logit of each row; infinite if it might leave float32's range."""
-    errors = np.empty(len(squares))
-    for i in range(len(squares)):
-        length = math.sqrt(squares[i] + 1.0) * (1.0 + 1e-6)
-        product = weight_length * length
-        lost = (n_features + 2) * _TINY * (1.0 + weight_length + length)
-        errors[i] = gamma * product + lost if product < _HUGE else np.inf
-    return errors
+def _gaps_in_spans(X, spans, intercepts, n_outputs, gaps):  # type: ignore[no-untyped-def]
+    n_spans, width, span = spans.shape
+    part = np.zeros((_TILE, span), np.float32)
+    for start in range(0, X.shape[0], _TILE):
+        stop = min(start + _TILE, X.shape[0])
+        logits = np.zeros((width, stop - start))
+        for s in range(n_spans):
+            first, last = s * span, min((s + 1) * span, X.shape[1])
+            # The last part may be narrower: zeros in `spans` meet what the same rows' part before left here.
+            part[: stop - start, : last - first] = X[start:stop, first:last]
+            logits += np.dot(spans[s], part[: stop - start].T)
+        _reduce(logits, intercepts, n_outputs, gaps[start:stop])
+
+
+@njit(nogil=True, cache=True)
+def _reduce(logits, intercepts, n_outputs, gaps):  # type: ignore[no-untyped-def]
+    """Set gaps to the lowest gap of any model; inner loops run over rows, in vectors of the logits' type."""
+    width, n = logits.shape
+    constants = intercepts.astype(logits.dtype)
+    lowest = np.full(n, np.inf).astype(logits.dtype)
+    first, second = np.empty_like(lowest), np.empty_like(lowest)
+    for start in range(0, width, n_outputs):
+        if n_outputs == 1:
+            constant = constants[start, 0]
+            for i in range(n):
+                size = abs(logits[start, i] + constant)
+                lowest[i] = min(lowest[i], size)
+            continue
+        first[:] = -np.inf
+        second[:] = -np.inf
+        for o in range(start, start + n_outputs):
+            constant = constants[o, 0]
+            for i in range(n):
+                z = logits[o, i] + constant
+                loser = min(first[i], z)
+                second[i] = max(second[i], loser)
+                first[i] = max(first[i], z)
+        for i in range(n):
+            gap = first[i] - second[i]
+            lowest[i] = min(lowest[i], gap)
+    gaps[:] = lowest
 
 
 # Reassociation is allowed here, and only here: these lengths bound an error and decide nothing.
@@ -138,68 +224,25 @@ def _squared_lengths(X):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _screen(logits, intercepts, errors, gap, threshold, n_outputs, keep):  # type: ignore[no-untyped-def]
-    if n_outputs == 1:
-        _screen_two_classes(logits, intercepts, errors, gap, keep)
-    else:
-        _screen_many_classes(logits, intercepts, errors, gap, threshold, n_outputs, keep)
-
-
-@njit(nogil=True, cache=True)
-def _screen_two_classes(logits, intercepts, errors, gap, keep):  # type: ignore[no-untyped-def]
-    n_models, n = logits.shape
-    lowest = np.full(n, np.float32(np.inf))
-    for k in range(n_models):
-        intercept = intercepts[k, 0]
-        for i in range(n):
-            size = abs(logits[k, i] + intercept)
-            lowest[i] = min(lowest[i], size)
-    for i in range(n):
-        # An infinite error, of logits beyond float32, keeps the row.
-        keep[i] = not np.float64(lowest[i]) > gap + errors[i]
-
-
-@njit(nogil=True, cache=True)
-def _screen_many_classes(logits, intercepts, errors, gap, threshold, n_outputs, keep):  # type: ignore[no-untyped-def]
+def _lowest_margins(logits, intercepts, n_outputs):  # type: ignore[no-untyped-def]
+    """Return (n,) the lowest softmax margin of any model."""
     width, n = logits.shape
-    lowest = np.full(n, np.float32(np.inf))
-    first, second = np.empty(n, np.float32), np.empty(n, np.float32)
-    for start in range(0, width, n_outputs):
-        first[:] = np.float32(-np.inf)
-        second[:] = np.float32(-np.inf)
-        for o in range(start, start + n_outputs):
-            intercept = intercepts[o, 0]
-            for i in range(n):
-                z = logits[o, i] + intercept
-                loser = min(first[i], z)
-                second[i] = max(second[i], loser)
-                first[i] = max(first[i], z)
-        for i in range(n):
-            d = first[i] - second[i]
-            lowest[i] = min(lowest[i], d)
+    margins = np.ones(n)
     for i in range(n):
-        allowed = gap + 2.0 * errors[i]
-        if np.float64(lowest[i]) > allowed:
-            keep[i] = False
-        elif errors[i] > 0.1:  # too rough for a second look
-            keep[i] = True
-        else:
-            keep[i] = _lowest_margin(logits, intercepts, i, allowed, n_outputs) - 2.0 * errors[i] <= threshold
-
-
-@njit(nogil=True, cache=True)
-def _lowest_margin(logits, intercepts, i, allowed, n_outputs):  # type: ignore[no-untyped-def]
-    """Return the lowest margin of row i under the members whose gap is within what is allowed."""
-    lowest = 1.0
-    for start in range(0, logits.shape[0], n_outputs):
-        first = second = -np.inf
-        for o in range(start, start + n_outputs):
-            z = np.float64(logits[o, i] + intercepts[o, 0])
-            second = max(second, min(first, z))
-            first = max(first, z)
-        if first - second <= allowed:
-            total = 0.0
+        for start in range(0, width, n_outputs):
+            if n_outputs == 1:
+                margins[i] = min(margins[i], math.tanh(0.5 * abs(logits[start, i] + intercepts[start, 0])))
+                continue
+            first = second = -np.inf
             for o in range(start, start + n_outputs):
-                total += math.exp(np.float64(logits[o, i] + intercepts[o, 0]) - first)
-            lowest = min(lowest, (1.0 - math.exp(second - first)) / total)
-    return lowest
+                z = logits[o, i] + intercepts[o, 0]
+                second = max(second, min(first, z))
+                first = max(first, z)
+            difference = 1.0 - math.exp(second - first)
+            # The sum below is at most the number of classes: skip it where the margin cannot be the lowest.
+            if difference < margins[i] * n_outputs:
+                total = 0.0
+                for o in range(start, start + n_outputs):
+                    total += math.exp(logits[o, i] + intercepts[o, 0] - first)
+                margins[i] = min(margins[i], difference / total)
+    return margins

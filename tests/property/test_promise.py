@@ -182,6 +182,8 @@ def test_ties_are_not_broken_by_position():
 
 
 _OTHER_PROCESS = Path(__file__).with_name("batches_of_a_fixed_committee.py")
+# Found alike on AMD and Intel processors with and without AVX-512, by numpy 2.4 and 2.5, numba 0.68.0 and 0.68.1.
+_GOLDEN = Path(__file__).parents[1] / "golden" / "batches_of_a_fixed_committee.json"
 
 
 @functools.cache
@@ -200,7 +202,7 @@ def batches_under(core_type):
 def test_every_blas_gives_the_batch_of_every_other(core_type):
     """On Haswell kernels the bits of a product depend on where in the tile a row stands."""
     found = batches_under(core_type)
-    assert found["canonical"] == batches_under("Haswell")["canonical"]
+    assert found["canonical"] == json.loads(_GOLDEN.read_text())
     assert len(set(found["canonical"].values())) == len(found["canonical"]), "each strategy picks its own"
     for strategy, digests in found["products"].items():
         assert len(set(digests)) == 1, f"{strategy}: the batch depends on how the pool was read"

@@ -55,10 +55,13 @@ class Scorer(Protocol):
         """Return (K, n, C): the class scores under each member."""
         ...
 
-    def near(self, X: Any, threshold: float, lowest_margin_of: Models) -> NDArray[np.intp]:
-        """Return the rows whose lowest margin, under the base or any member, may be `threshold` or lower.
+    def near(
+        self, X: Any, lowest_margin_of: Models, *, threshold: float | None, size: int | None
+    ) -> NDArray[np.intp]:
+        """Return the rows whose lowest margin, under the base or any member, may matter.
 
-        It may be rough, and keep too many, but must never leave out a row that belongs; all rows are an answer.
+        That is: may be `threshold` or lower, if there is one, and may be among the `size` lowest. The answer may be
+        rough, and keep too many, but must never leave out a row that belongs; all rows are an answer.
         """
         ...
 

@@ -50,10 +50,12 @@ class LinearScorer:
         """Return (K, n, C): the probabilities under each member."""
         return _probabilities(X, self.member_weights, self.member_intercepts)
 
-    def near(self, X: Matrix, threshold: float, lowest_margin_of: Models) -> NDArray[np.intp]:
-        """Return the rows whose lowest margin, under the base or any member, may be `threshold` or lower."""
+    def near(
+        self, X: Matrix, lowest_margin_of: Models, *, threshold: float | None, size: int | None
+    ) -> NDArray[np.intp]:
+        """Return the rows whose lowest margin may be `threshold` or lower and among the `size` lowest."""
         screen = self._base_screen if lowest_margin_of == "base" else self._member_screen
-        return np.arange(X.shape[0]) if screen is None else screen.survivors(X, threshold)
+        return np.arange(X.shape[0]) if screen is None else screen.survivors(X, threshold, size)
 
     @cached_property
     def _base_screen(self) -> LinearScreen | None:

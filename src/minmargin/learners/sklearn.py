@@ -151,7 +151,14 @@ class EstimatorScorer:
         """Return (K, n, C): the class scores under each member."""
         return np.stack([self._class_scores(member, X) for member in self._members])
 
-    def near(self, X: Any, threshold: float, lowest_margin_of: Models) -> NDArray[np.intp]:
+    def near(
+        self,
+        X: Any,
+        lowest_margin_of: Models,
+        *,
+        threshold: float | None,
+        size: int | None,
+    ) -> NDArray[np.intp]:
         """Return all rows: nothing rougher and faster than the models themselves is known."""
         return np.arange(count_rows(X) if hasattr(X, "shape") else len(X))
 
