@@ -1,0 +1,115 @@
+"""Bad files: named, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import minmargin as mm
+from complaints import (
+    LABELED_FRAME,
+    POOL_FRAME,
+    POOL_TABLE,
+    Recorder,
+    complaint,
+    pick,
+)
+
+
+def test_a_glob_that_matches_nothing_is_named(tmp_path: Path) -> None:
+    assert complaint(pool=str(tmp_path / "*.parquet")) == f"No file matches '{tmp_path}/*.parquet'."
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert complaint(pool=tmp_path / "pool.csv") == f"There is no file '{tmp_path}/pool.csv'."
+
+
+def test_a_folder_without_files_is_named(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing here")
+    assert complaint(pool=tmp_path) == f"Folder '{tmp_path}' holds no file in a format that can be read."
+
+
+def test_a_format_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pool.xlsx").touch()
+    assert complaint(pool=tmp_path / "pool.xlsx") == (
+        f"'{tmp_path}/pool.xlsx' is not in a format that can be read. "
+        "Use one of '.arrow', '.csv', '.feather', '.ipc', '.npy', '.parquet', '.pq', '.tsv'."
+    )
+
+
+def test_a_folder_of_mixed_formats_is_named(parquet: Path) -> None:
+    POOL_FRAME.to_csv(parquet.with_suffix(".csv"), index=False)
+    assert complaint(LABELED_FRAME, pool=parquet.parent) == (
+        "The files are of several formats ('.csv', '.parquet'). Give files of one format."
+    )
+
+
+@pytest.mark.parametrize("cut", [slice(0, 0), slice(0, 5), slice(0, -20)])
+def test_a_damaged_parquet_file_is_named_before_training(
+    parquet: Path, recorder: Recorder, cut: slice
+) -> None:
+    sound = parquet.with_name("a.parquet")
+    sound.write_bytes(parquet.read_bytes())
+    parquet.write_bytes(parquet.read_bytes()[cut])
+    with pytest.raises(mm.InputError) as caught:
+        pick(LABELED_FRAME, pool=parquet.parent, learner=recorder)
+    reason = str(caught.value.__cause__).splitlines()[0].rstrip(".")
+    assert str(caught.value) == (
+        f"'{parquet}' cannot be read as Parquet ({reason}). Mend or remove the file; nothing was written."
+    )
+    assert Recorder.n_fits == 0
+
+
+def test_a_parquet_file_damaged_inside_is_named_while_it_is_read(parquet: Path) -> None:
+    column = pq.read_metadata(parquet).row_group(1).column(2)
+    start = column.dictionary_page_offset or column.data_page_offset
+    content = bytearray(parquet.read_bytes())
+    content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    parquet.write_bytes(content)
+    with pytest.raises(mm.InputError) as caught:
+        pick(LABELED_FRAME, pool=parquet)
+    reason = str(caught.value.__cause__).splitlines()[0].rstrip(".")
+    assert str(caught.value) == (
+        f"'{parquet}' cannot be read as Parquet ({reason}). Mend or remove the file; nothing was written."
+    )
+
+
+def test_a_text_among_the_numbers_of_a_csv_file_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "pool.csv"
+    path.write_text("a,b,c,d\n1,2,3,4\n1,2,n/k,4\n")
+    assert complaint(LABELED_FRAME, pool=path, batch_size=1) == (
+        "Column 'c' is Float64 in the labeled set but String in the pool. Cast it to the same type in both."
+    )
+
+
+def test_a_csv_line_of_another_length_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pool.csv"
+    path.write_text("a,b,c,d\n1,2,3,4\n1,2,3\n")
+    with pytest.raises(mm.InputError) as caught:
+        pick(LABELED_FRAME, pool=path, batch_size=1)
+    reason = str(caught.value.__cause__)
+    assert (
+        "Expected 4 columns, got 3: 1,2,3" in reason
+    )  # Arrow tells the line too, if it reads with one thread
+    assert str(caught.value) == (
+        f"'{path}' cannot be read as CSV ({reason}). Mend or remove the file; nothing was written."
+    )
+
+
+def test_files_with_different_columns_are_named(parquet: Path) -> None:
+    other = parquet.with_name("q.parquet")
+    pq.write_table(POOL_TABLE.drop_columns("c"), other)
+    assert complaint(LABELED_FRAME, pool=parquet.parent) == (
+        f"Column 'c' of '{parquet}' is not in '{other}'. Give all files of the pool the same columns."
+    )
+
+
+def test_files_with_different_types_are_named(parquet: Path) -> None:
+    other = parquet.with_name("q.parquet")
+    pq.write_table(POOL_TABLE.set_column(2, "c", pa.array(["long"] * 150)), other)
+    assert complaint(LABELED_FRAME, pool=parquet.parent) == (
+        f"Column 'c' is Float64 in '{parquet}' but String in '{other}'. Cast it to the same type in all files."
+    )
