@@ -68,6 +68,13 @@ class Candidates:
         taken._taken_from = (self, index)
         return taken
 
+    def failure(self, of: str, error: Exception) -> ScoringError:
+        """Return the error that says what failed on these rows, and why."""
+        first, last = int(self.rows[0]), int(self.rows[-1])
+        return ScoringError(
+            f"The {of} failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
+        )
+
     def _part(self, name: str, axis: int) -> Any:
         if self._taken_from is not None:
             whole, index = self._taken_from
@@ -81,7 +88,4 @@ class Candidates:
         except MinMarginError:
             raise
         except Exception as error:
-            first, last = int(self.rows[0]), int(self.rows[-1])
-            raise ScoringError(
-                f"The learner failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
-            ) from error
+            raise self.failure("learner", error) from error

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from minmargin.errors import InputError, listing, nearest
 from minmargin.rows import Frame, Matrix, Rows
-from minmargin.schema import Column, Kind, Schema, column_of, missing_column, schema_of
+from minmargin.schema import Column, Kind, Schema, column_of, is_missing, missing_column, schema_of
 
 #: matrix: 2-D numeric array; sparse: CSR; text: 1-D array of strings; objects: 2-D array of anything;
 #: frame: the labeled set's own kind of data frame; table: a narwhals frame, for our preprocessing.
@@ -295,8 +295,7 @@ def text_array(values: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _text(value: Any) -> str:
-    missing = value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value
-    return "" if missing else str(value)
+    return "" if is_missing(value) else str(value)
 
 
 def _to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError
+from minmargin.schema import is_missing
 
 
 def as_labels(y: Any) -> NDArray[Any]:
@@ -64,17 +65,12 @@ def _as_list(y: Any) -> list[Any]:
 
 
 def _refuse_missing(values: list[Any]) -> None:
-    missing = [row for row, value in enumerate(values) if _is_missing(value)]
+    missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         others = f" (and {len(missing) - 1:,} others)" if len(missing) > 1 else ""
         raise InputError(
             f"Labeled row {missing[0]:,} has no label{others}. Drop such rows or move them to the pool."
         )
-
-
-def _is_missing(value: Any) -> bool:
-    # pandas has missing values of its own, which answer no comparison with yes or no.
-    return value is None or type(value).__name__ in {"NAType", "NaTType"} or bool(value != value)
 
 
 def _kind(value: Any) -> str:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from minmargin.candidates import Candidates
 from minmargin.engines import run_locally
-from minmargin.errors import InputError, MinMarginError, ScoringError, listing
+from minmargin.errors import InputError, MinMarginError, listing
 from minmargin.intake import Intake
 from minmargin.learners import Models, Preprocessor, Progress, Scorer
 from minmargin.pools import Block, Pool, blocks
@@ -217,10 +217,7 @@ def _checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]
     except MinMarginError:
         raise
     except Exception as error:
-        first, last = int(candidates.rows[0]), int(candidates.rows[-1])
-        raise ScoringError(
-            f"The strategy failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
-        ) from error
+        raise candidates.failure("strategy", error) from error
     if scores.shape != (len(candidates),):
         raise InputError(
             f"The strategy gave scores of shape {scores.shape} for {len(candidates):,} rows. Give one float a row."

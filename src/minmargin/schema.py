@@ -146,6 +146,12 @@ def _is_numeric(dtype: Any) -> bool:
     return isinstance(dtype, nw.dtypes.DType) and dtype.is_numeric()
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a Python value stands for a missing one: None, NaN, or one of pandas's own."""
+    # pandas's answer no comparison with yes or no, so they are known by their names.
+    return value is None or type(value).__name__ in {"NAType", "NaTType"} or bool(value != value)
+
+
 def require_numbers(columns: Sequence[Column]) -> None:
     """Raise an error that names the first column which holds no numbers."""
     for column in columns:
