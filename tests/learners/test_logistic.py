@@ -36,6 +36,36 @@ def test_a_member_is_trained_on_its_draw():
     np.testing.assert_allclose(committee.scorer.member_weights[:, 0].T, member.coef_, rtol=2e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.5, 2: 0.5}], ids=str)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_classes_are_weighted_as_scikit_learn_would_on_a_members_draw(class_weight, fit_intercept):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:120], y[:120]  # few of the last class
+    learner = mm.LogisticLearner(class_weight=class_weight, fit_intercept=fit_intercept)
+    committee = mm.fit_committee(X, y, learner=learner, n_models=2, random_state=0)
+    everything = np.arange(len(y))
+    for drawn, weights, intercepts in (
+        (everything, committee.scorer.base_weights[:, 0], committee.scorer.base_intercepts[0]),
+        (
+            committee.training.bootstrap.indices(1),
+            committee.scorer.member_weights[:, 1],
+            committee.scorer.member_intercepts[1],
+        ),
+    ):
+        model = LogisticRegression(
+            class_weight=class_weight, fit_intercept=fit_intercept, tol=1e-10, max_iter=100_000
+        ).fit(X[drawn], y[drawn])
+        np.testing.assert_allclose(weights.T, model.coef_, rtol=2e-4, atol=1e-4)
+        np.testing.assert_allclose(intercepts, model.intercept_, rtol=1e-3, atol=1e-3)
+
+
+def test_the_name_shows_what_is_not_usual():
+    assert mm.LogisticLearner().name == "logistic"
+    assert mm.LogisticLearner(C=0.5).name == "logistic(C=0.5)"
+    learner = mm.LogisticLearner(C=2, fit_intercept=False, class_weight="balanced")
+    assert learner.name == "logistic(C=2, fit_intercept=False, class_weight='balanced')"
+
+
 def test_columns_of_very_different_scale_converge():
     X, y = load_breast_cancer(return_X_y=True)
     committee = mm.fit_committee(X[:100], y[:100], n_models=2, random_state=0)

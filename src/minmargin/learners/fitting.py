@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from minmargin.bootstrap import Bootstrap
 from minmargin.errors import MemberFitError, MinMarginError
 from minmargin.labeled import LabeledSet
 from minmargin.learners.base import Progress
+from minmargin.threads import one_thread_each
 
 Model = TypeVar("Model")
 
@@ -34,7 +34,7 @@ def fit_all(
     total = n_members + 1
     progress("training", 0, total)
     members = []
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread_each():
         base = _explained(fit_one, None, n_members, labeled, bootstrap)
         progress("training", 1, total)
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(

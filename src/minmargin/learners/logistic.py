@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from minmargin.bootstrap import Bootstrap
-from minmargin.errors import DataWarning
+from minmargin.errors import DataWarning, InputError, listing
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
 from minmargin.learners.base import Progress, numeric_intake
 from minmargin.learners.linear import LinearScorer
-from minmargin.learners.newton import Optimum, fit_together
+from minmargin.learners.newton import fit_together
 from minmargin.rows import Matrix
+from minmargin.threads import one_thread_each
 
-# Members are trained in groups of just this size, whatever n_jobs and n_models are, so that neither can change a
-# bit of a member: the last group is filled up with members that nobody asked for.
-_GROUP_SIZE = 5
-_CONVERGED = 1e-6  # the largest gradient entry of an optimum, relative to the gradient at zero
+_CONVERGED = 1e-6  # the gradient of an optimum, relative to the gradient at zero
 
 
 @dataclass(frozen=True)
 class LogisticLearner:
-    """Logistic regression with scikit-learn's objective; C is the inverse strength of the L2 penalty.
+    """Logistic regression with scikit-learn's objective.
 
     A member's draw enters as row weights, so no rows are copied.
+
+    Args:
+        C: the inverse strength of the L2 penalty.
+        fit_intercept: whether logits have a free constant.
+        class_weight: None; a weight for each class, 1 where none is given; or "balanced", weights that make all
+            classes of a member's draw count the same.
     """
 
     C: float = 1.0
+    fit_intercept: bool = True
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
 
     probabilistic = True
     takes_sparse = True
 
+    def __post_init__(self) -> None:
+        """Raise an error if C is not a positive number."""
+        given: Any = self.C
+        if not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
+            raise InputError(
+                f"C={self.C!r} must be a positive number. 1.0 is usual; more fits the labels closer."
+            )
+
     @property
     def name(self) -> str:
-        """The name, with C where it is not the usual one."""
-        return "logistic" if self.C == 1.0 else f"logistic(C={self.C:g})"
+        """The name, with the settings that are not the usual ones."""
+        settings = [f"C={self.C:g}"] if self.C != 1.0 else []
+        settings += ["fit_intercept=False"] if not self.fit_intercept else []
+        settings += [f"class_weight={self.class_weight!r}"] if self.class_weight is not None else []
+        return f"logistic({', '.join(settings)})" if settings else "logistic"
 
     def check(self, n_classes: int) -> None:
         """Raise no error: any number of classes can be scored."""
@@ -61,46 +80,48 @@ class LogisticLearner:
         progress: Progress,
     ) -> LinearScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
-        rows = X.astype(np.float64)
-        groups = [range(first, first + _GROUP_SIZE) for first in range(0, n_members, _GROUP_SIZE)]
-
-        def fit_group(members: Sequence[int]) -> Optimum:
-            weights = np.stack([bootstrap.multiplicities(member) for member in members])
-            return self._optimum(rows, labeled, weights.astype(np.float64), base)
-
-        progress("training", 0, n_members + 1)
-        with threadpool_limits(1, user_api="blas"):
-            base = self._optimum(rows, labeled, np.ones((1, len(labeled.codes))), None)
-            progress("training", 1, n_members + 1)
-            optima = [_without_members(base)]
-            fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-                map(delayed(fit_group), groups)
-            )
-            for group, optimum in zip(groups, fits, strict=True):
-                optima.append(optimum)
-                progress("training", 1 + min(group.stop, n_members), n_members + 1)
-        _warn_if_unconverged(np.concatenate([base.gradient, *(optimum.gradient for optimum in optima)]))
-        return LinearScorer(
-            base.coefficients,
-            base.intercepts,
-            np.concatenate([optimum.coefficients for optimum in optima], axis=1)[:, :n_members].copy(),
-            np.concatenate([optimum.intercepts for optimum in optima])[:n_members].copy(),
+        rows, every_row = X.astype(np.float64), np.arange(len(labeled.codes))
+        train = partial(
+            fit_together,
+            rows,
+            labeled.codes,
+            len(labeled.classes),
+            C=self.C,
+            fit_intercept=self.fit_intercept,
         )
+        progress("training", 0, n_members + 1)
+        with one_thread_each():
+            base = train(self._weights(labeled, every_row)[np.newaxis])
+            progress("training", 1, n_members + 1)
+            members = train(
+                np.array([self._weights(labeled, bootstrap.indices(member)) for member in range(n_members)]),
+                start=base,
+                n_jobs=n_jobs,
+                on_member=lambda n_trained: progress("training", n_trained + 1, n_members + 1),
+            )
+        warn_if_unconverged(np.concatenate([base.gradient, members.gradient]))
+        return LinearScorer(base.coefficients, base.intercepts, members.coefficients, members.intercepts)
 
-    def _optimum(
-        self, rows: Matrix, labeled: LabeledSet, weights: NDArray[np.float64], start: Optimum | None
-    ) -> Optimum:
-        return fit_together(rows, labeled.codes, len(labeled.classes), weights, C=self.C, start=start)
+    def _weights(self, labeled: LabeledSet, drawn: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return (n,) how much each labeled row counts in a draw."""
+        counts = np.bincount(drawn, minlength=len(labeled.codes)).astype(np.float64)
+        if self.class_weight is None:
+            return counts
+        from sklearn.utils.class_weight import compute_class_weight  # noqa: PLC0415 - a selection may need none of it
+
+        if isinstance(self.class_weight, Mapping):
+            unknown = [label for label in self.class_weight if label not in labeled.classes]
+            if unknown:
+                raise InputError(
+                    f"class_weight has {listing(map(repr, unknown))}, but the classes are "
+                    f"{listing(map(repr, labeled.classes.tolist()))}. Use the labels as they are in y."
+                )
+        by_class = compute_class_weight(self.class_weight, classes=labeled.classes, y=labeled.y[drawn])
+        return np.asarray(counts * by_class[labeled.codes])
 
 
-def _without_members(optimum: Optimum) -> Optimum:
-    """Return an optimum of no members, of the same shape otherwise."""
-    return Optimum(
-        optimum.coefficients[:, :0], optimum.intercepts[:0], optimum.gradient[:0], optimum.steps[:0]
-    )
-
-
-def _warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
+def warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
+    """Warn if a model's gradient, relative to the one at zero, is not that of an optimum."""
     n_far = int((gradients > _CONVERGED).sum())
     if n_far:
         warnings.warn(
