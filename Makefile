@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint format bench docs clean
+.PHONY: help setup demo test lint format bench bench-quick docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -37,10 +37,16 @@ format: $(VENV)/installed-dev  ## mend style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/installed-dev  ## speed as ratios measured in one run, and peak memory from 10 million rows of Parquet
-	$(BIN)/python benchmarks/import_time.py
-	$(BIN)/python benchmarks/score.py
-	$(BIN)/python benchmarks/memory.py
+# What `make bench` runs, in this order; each is described in benchmarks/README.md.
+BENCHMARKS := score fit parquet topb scaling memory peers import_time
+
+bench: $(VENV)/installed-dev  ## measure speed and memory as ratios, and write docs/benchmarks.md (many minutes)
+	rm -rf build/bench
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json build/bench/$$name.json || exit 1; done
+	$(BIN)/python benchmarks/write_page.py build/bench
+
+bench-quick: $(VENV)/installed-dev  ## run every benchmark on small sizes, in under two minutes
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
 
 docs: $(VENV)/installed-dev  ## draw the pictures and write the help pages anew
 	$(BIN)/python docs/draw_pictures.py

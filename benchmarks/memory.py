@@ -1,83 +1,68 @@
-"""Peak memory of selecting from Parquet, as the pool grows.
+"""Peak memory of selecting, as the pool and the batch grow.
 
-Each selection runs in a process of its own; the table shows that process's peak resident memory. What matters
-is that it does not follow the pool: the last column is the peak over the peak of the smallest pool.
+Each selection runs in a process of its own, and its peak resident memory (VmHWM) is compared with that of the
+smallest pool of its kind. It must not follow the pool; it may follow the batch, of which ids and reasons are kept.
 
-    python benchmarks/memory.py [--rows 1e6 1e7] [--features 16] [--row-group 1048576]
+    python benchmarks/memory.py [--quick] [--rows 10e6] [--folder DIR] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from measuring import Report, Table, arguments_of, figure, in_own_process, times
+from pool_files import folder_for_pools, write_files
 
-_CHILD = """
-import sys, time
-from pathlib import Path
-import numpy as np
-import minmargin as mm
-
-pool, n_features = sys.argv[1], int(sys.argv[2])
-rng = np.random.default_rng(0)
-X = rng.normal(size=(500, n_features)).astype(np.float32)
-y = (X[:, 0] + rng.normal(scale=0.5, size=500) > 0).astype(int)
-start = time.perf_counter()
-batch = mm.select(X, y, pool, batch_size=1000, random_state=0)
-seconds = time.perf_counter() - start
-# VmHWM, not getrusage: that one would also count the memory of the process this one was started from.
-status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-peak = int(status["VmHWM"].split()[0]) * 1024
-print(peak, seconds, batch.manifest["pool"]["rows"])
-"""
-
-
-def write_pool(path: Path, n_rows: int, n_features: int, row_group: int) -> None:
-    """Write a Parquet file of normal float32 numbers, a row group at a time."""
-    rng = np.random.default_rng(1)
-    schema = pa.schema([(f"f{i}", pa.float32()) for i in range(n_features)])
-    with pq.ParquetWriter(path, schema) as writer:
-        for start in range(0, n_rows, row_group):
-            n = min(row_group, n_rows - start)
-            columns = [rng.standard_normal(n, dtype=np.float32) for _ in range(n_features)]
-            writer.write_table(pa.table(columns, schema=schema), row_group_size=row_group)
+N_FEATURES = 16
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    """Measure every kind of pool that is not in memory anyway."""
+    arguments = arguments_of(
+        __doc__,
+        rows=(10e6, "rows of the largest pool"),
+        folder=(None, "where to write the files; by default where temporary files go"),
     )
-    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7])
-    parser.add_argument("--features", type=int, default=16)
-    parser.add_argument("--row-group", type=int, default=1 << 20)
-    arguments = parser.parse_args()
-    first_peak = None
-    print(f"{'rows':>12} {'file MB':>9} {'peak MB':>9} {'seconds':>9} {'peak ratio':>11}")
-    for n_rows in map(int, arguments.rows):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "pool.parquet"
-            write_pool(path, n_rows, arguments.features, arguments.row_group)
-            size = path.stat().st_size
-            child = subprocess.run(
-                [sys.executable, "-c", _CHILD, str(path), str(arguments.features)],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        peak, seconds, seen = child.stdout.split()
-        assert int(seen) == n_rows
-        first_peak = first_peak or float(peak)
-        print(
-            f"{n_rows:>12,} {size / 1e6:>9,.0f} {float(peak) / 1e6:>9,.0f} {float(seconds):>9.1f} "
-            f"{float(peak) / first_peak:>11.2f}"
+    n_rows = 500_000 if arguments.quick else int(arguments.rows)
+    report = Report(__file__, __doc__, arguments)
+    table = Table(
+        f"Pools of {N_FEATURES} float32 features, 25 members",
+        ["pool", "rows", "batch", "peak MB", "of the smallest", "seconds"],
+    )
+    with folder_for_pools(arguments.folder) as folder:
+        for kind in ("Parquet",) if arguments.quick else ("Parquet", "CSV", "generator"):
+            add_kind(table, kind, n_rows // 10 if kind == "CSV" else n_rows, folder)
+    report.add(table)
+    report.write()
+
+
+def add_kind(table: Table, kind: str, n_rows: int, folder: Path) -> None:
+    """Add the rows of one kind of pool: a tenth, then the whole, then the whole with a large batch."""
+    if kind == "generator":
+        smallest, whole = [f"generated:{n_rows // 10}"], [f"generated:{n_rows}"]
+    else:
+        whole = write_files(folder, 10, n_rows // 10, N_FEATURES, f".{kind.lower()}")
+        smallest = whole[:1]
+    jobs = [(smallest, 1_000), (whole, 1_000), (whole, n_rows // 20)]
+    # The very first selection compiles the kernels, which takes memory that later ones do not.
+    found = [select_once(pool, batch_size) for pool, batch_size in [jobs[0], *jobs]][1:]
+    for (_, batch_size), result in zip(jobs, found, strict=True):
+        table.rows.append(
+            [
+                kind,
+                f"{result['rows']:,}",
+                f"{batch_size:,}",
+                figure(result["peak"] / 1e6),
+                times(result["peak"] / found[0]["peak"]),
+                figure(result["seconds"]),
+            ]
         )
+
+
+def select_once(pool: list[str], batch_size: int) -> dict[str, float]:
+    """Return the peak memory, seconds and rows of a selection in a process of its own."""
+    settings = ("--features", N_FEATURES, "--batch-size", batch_size)
+    return in_own_process("one_selection.py", *pool, *settings)
 
 
 if __name__ == "__main__":

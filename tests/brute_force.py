@@ -74,9 +74,11 @@ def cosine(a, b):
     return dot / lengths if lengths > 0 else 0.0
 
 
-def linear_class_scores(X, weights, intercepts):
-    """Return (K, n, C): probabilities of linear models, features added in order, in plain numpy."""
+def linear_class_scores(X, weights, intercepts, *, softmax=True):
+    """Return (K, n, C): class scores of linear models, features added in order, in plain numpy."""
     logits = np.repeat(intercepts[:, np.newaxis, :], len(X), axis=1)
     for d in range(X.shape[1]):
         logits = logits + X[:, d].astype(np.float64)[np.newaxis, :, np.newaxis] * weights[d][:, np.newaxis, :]
+    if not softmax:
+        return np.concatenate([-logits, logits], axis=2) if logits.shape[2] == 1 else logits
     return margins.sigmoid_pair(logits[..., 0]) if logits.shape[2] == 1 else margins.softmax(logits)

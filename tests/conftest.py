@@ -32,4 +32,5 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make blocks so small that a pool of a few hundred rows fills many of them."""
     monkeypatch.setattr("minmargin.scan._SMALLEST_BLOCK", 16)
     monkeypatch.setattr("minmargin.scan._LARGEST_BLOCK", 64)
+    monkeypatch.setattr("minmargin.scan._FIRST_BLOCK", 16)
     monkeypatch.setattr("minmargin.scan._LARGEST_SCREENED_BLOCK", 64)

@@ -265,9 +265,9 @@ def test_the_manifest_has_settings_seed_counts_versions_and_seconds(batch: mm.Ba
         "bootstrap_fraction": 1.0,
         "seed": 0,
         "preprocess": "none",
-        "scoring_path": "linear: float32 screen, canonical float64 decision",
+        "scoring_path": "linear models, trained together; float32 screen, canonical float64 decision",
         "n_jobs": 1,
-        "chunk_size": 65_536,
+        "chunk_size": 131_072,
     }
     assert manifest["pool"]["rows"] == 150
     assert manifest["labeled"]["rows"] == 30

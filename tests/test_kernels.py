@@ -8,7 +8,7 @@ from numba import njit
 from scipy import sparse
 
 from brute_force import cosine, linear_class_scores
-from minmargin import kernels
+from minmargin import kernels, simd
 
 
 def problem(seed, n, n_features, n_models, n_outputs, dtype, scale=1.0):
@@ -25,13 +25,17 @@ def problem(seed, n, n_features, n_models, n_outputs, dtype, scale=1.0):
     n_outputs=st.sampled_from([1, 3, 10]),
     dtype=st.sampled_from([np.float32, np.float64]),
     scale=st.sampled_from([1e-300, 1.0, 1e3]),
+    softmax=st.booleans(),
 )
 def test_class_scores_equal_the_numpy_reference_to_the_bit(
-    seed, n, n_features, n_models, n_outputs, dtype, scale
+    seed, n, n_features, n_models, n_outputs, dtype, scale, softmax
 ):
     X, weights, intercepts = problem(seed, n, n_features, n_models, n_outputs, dtype, scale)
-    expected = linear_class_scores(X, weights, intercepts)
-    np.testing.assert_array_equal(kernels.linear_class_scores(X, weights, intercepts), expected)
+    expected = linear_class_scores(X, weights, intercepts, softmax=softmax)
+    for rows in (X, sparse.csr_array(X)):
+        np.testing.assert_array_equal(
+            kernels.linear_class_scores(rows, weights, intercepts, softmax=softmax), expected
+        )
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -53,7 +57,8 @@ def test_kernels_fuse_no_multiplication_with_an_addition():
     """A fused multiply-add rounds once where others round twice, so its bits would depend on the machine."""
     X, weights, intercepts = problem(0, 5, 4, 2, 3, np.float64)
     kernel = njit(kernels._score_dense.py_func)  # compiled anew: cached code cannot be looked at
-    kernel(X, weights.reshape(4, 6), intercepts.reshape(6), 3, np.empty((2, 5, 3)))
+    packed = simd.pack(weights.reshape(4, 6).T, intercepts.reshape(6), np.float64)
+    kernel(X.reshape(-1), 4, packed, 3, True, np.empty((2, 5, 3)))
     for assembly in kernel.inspect_asm().values():
         assert "mulpd" in assembly or "mulsd" in assembly or "fmul" in assembly
         assert "fmadd" not in assembly

@@ -28,6 +28,25 @@ def test_min_margin_is_the_smallest_over_members_and_says_whose_it_is():
     assert margins.closest_member(MEMBERS).tolist() == [1, 1]
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.tuples(st.integers(1, 9), st.integers(1, 12), st.integers(2, 5)),
+    coarse=st.booleans(),
+)
+def test_members_taken_in_one_at_a_time_give_the_same_to_the_bit(seed, shape, coarse):
+    members = np.random.default_rng(seed).random(shape)
+    if coarse:  # many ties
+        members = np.round(members, 1)
+    closest = margins.closest_member(members)
+    for given_as in (members, (scores.copy() for scores in members)):
+        found = margins.member_margins(given_as)
+        np.testing.assert_array_equal(found.margins.min(axis=0), margins.min_margin(members))
+        np.testing.assert_array_equal(margins.ordered_mean(found.margins), margins.mean_margin(members))
+        np.testing.assert_array_equal(found.contested, members[closest, np.arange(shape[1])])
+    for formula in (margins.mean_scores, margins.votes):
+        np.testing.assert_array_equal(formula(iter(members)), formula(members))
+
+
 def test_mean_margin_and_margin_of_mean_differ():
     np.testing.assert_allclose(margins.mean_margin(MEMBERS), [0.15, 0.6])
     # Mean scores of the first row: 0.3, 0.4, 0.3.

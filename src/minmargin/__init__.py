@@ -4,6 +4,8 @@ Exact minimum-margin active learning (Jiang & Gupta 2019), and every method that
 over pools of any size.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from minmargin.batch import Batch
 from minmargin.candidates import Candidates
 from minmargin.committee import Committee, fit_committee
@@ -28,9 +30,13 @@ from minmargin.strategies import (
 )
 from minmargin.version import __version__
 
+if TYPE_CHECKING:
+    from minmargin.learners.batched import BatchedLogisticRegression
+
 __all__ = [
     "BalancedMargin",
     "Batch",
+    "BatchedLogisticRegression",
     "Candidates",
     "Committee",
     "DataWarning",
@@ -50,3 +56,12 @@ __all__ = [
     "select",
     "strategies",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # A scikit-learn estimator, and importing scikit-learn takes longer than importing this package.
+    if name == "BatchedLogisticRegression":
+        from minmargin.learners.batched import BatchedLogisticRegression  # noqa: PLC0415 - see above
+
+        return BatchedLogisticRegression
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin import margins
 from minmargin.errors import MinMarginError, ScoringError
 from minmargin.learners import Scorer
+from minmargin.margins import MemberMargins
 from minmargin.rows import Matrix, take_rows
 from minmargin.seeds import SeedTree
 
+_Part = TypeVar("_Part")
+
 
 class Candidates:
-    """Pool rows with everything a score can be made of; each part is computed when first asked for.
+    """Pool rows with everything a score can be made of; each part is computed when first asked for."""
 
-    Attributes:
-        rows: (n,) int64 the rows' numbers in the pool.
-    """
-
-    def __init__(self, rows: NDArray[np.int64], X: Any, scorer: Scorer, seeds: SeedTree) -> None:
-        self.rows = rows
+    def __init__(self, rows: NDArray[np.int64] | range, X: Any, scorer: Scorer, seeds: SeedTree) -> None:
+        self._rows = rows
         self._X = X
         self._scorer = scorer
         self._seeds = seeds
         self._taken_from: tuple[Candidates, NDArray[np.intp]] | None = None
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._rows)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(n,) the rows' numbers in the pool."""
+        return np.asarray(self._rows, dtype=np.int64)
+
+    @property
+    def n_members(self) -> int:
+        """K: how many members there are."""
+        return self._scorer.n_members
 
     @property
     def X(self) -> Any:  # noqa: N802 - the field's name for rows
@@ -40,22 +51,46 @@ class Candidates:
         return self._X
 
     @cached_property
+    def member_margins(self) -> MemberMargins:
+        """(K, n) the margins under each member, and (n, C) the class scores under the closest one."""
+
+        def take(part: MemberMargins, index: NDArray[np.intp]) -> MemberMargins:
+            return MemberMargins(part.margins[:, index], part.contested[index])
+
+        return self._part(
+            "member_margins", lambda X: margins.member_margins(self._scorer.each_member(X)), take
+        )
+
+    @cached_property
+    def mean_scores(self) -> NDArray[np.float64]:
+        """(n, C) the class scores averaged over the members."""
+        return self._part(
+            "mean_scores", lambda X: margins.mean_scores(self._scorer.each_member(X)), _take_rows
+        )
+
+    @cached_property
+    def votes(self) -> NDArray[np.float64]:
+        """(n, C) how many members give each class their highest score."""
+        return self._part("votes", lambda X: margins.votes(self._scorer.each_member(X)), _take_rows)
+
+    @cached_property
     def member_scores(self) -> NDArray[np.float64]:
         """(K, n, C) the class scores under each member."""
-        scores: NDArray[np.float64] = self._part("member_scores", axis=1)
-        return scores
+
+        def make(X: Any) -> NDArray[np.float64]:
+            return np.stack(list(self._scorer.each_member(X)))
+
+        return self._part("member_scores", make, lambda scores, index: scores[:, index])
 
     @cached_property
     def base_scores(self) -> NDArray[np.float64]:
         """(n, C) the class scores under the base."""
-        scores: NDArray[np.float64] = self._part("base_scores", axis=0)
-        return scores
+        return self._part("base_scores", self._scorer.base_scores, _take_rows)
 
     @cached_property
     def vectors(self) -> Matrix:
         """(n, D) the rows as the learner's last step sees them, dense or CSR."""
-        vectors: Matrix = self._part("vectors", axis=0)
-        return vectors
+        return self._part("vectors", self._scorer.vectors, _take_rows)
 
     @cached_property
     def uniform(self) -> NDArray[np.float64]:
@@ -64,28 +99,35 @@ class Candidates:
 
     def take(self, index: NDArray[np.intp]) -> Candidates:
         """Return some of these candidates, with the same scores to the bit."""
-        taken = Candidates(self.rows[index], None, self._scorer, self._seeds)
+        # Nearly all rows of a block are dismissed before anyone asks for their numbers.
+        rows = self._rows.start + index if isinstance(self._rows, range) else self._rows[index]
+        taken = Candidates(rows, None, self._scorer, self._seeds)
         taken._taken_from = (self, index)
         return taken
 
     def failure(self, of: str, error: Exception) -> ScoringError:
         """Return the error that says what failed on these rows, and why."""
-        first, last = int(self.rows[0]), int(self.rows[-1])
+        first, last = int(self._rows[0]), int(self._rows[-1])
         return ScoringError(
             f"The {of} failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
         )
 
-    def _part(self, name: str, axis: int) -> Any:
+    def _part(
+        self, name: str, make: Callable[[Any], _Part], take: Callable[[_Part, NDArray[np.intp]], _Part]
+    ) -> _Part:
         if self._taken_from is not None:
             whole, index = self._taken_from
             # A model that scores each row by itself can be asked for these rows alone. Any other is asked
             # for the whole block, so that each row stands where it always stands.
             if name in whole.__dict__ or not self._scorer.rowwise:
-                part = getattr(whole, name)
-                return part[:, index] if axis == 1 else part[index]
+                return take(getattr(whole, name), index)
         try:
-            return getattr(self._scorer, name)(self.X)
+            return make(self.X)
         except MinMarginError:
             raise
         except Exception as error:
             raise self.failure("learner", error) from error
+
+
+def _take_rows(part: _Part, index: NDArray[np.intp]) -> _Part:
+    return cast("_Part", take_rows(cast("Any", part), index))

@@ -6,12 +6,13 @@ whatever it is kept in, is converted to that same form before a model sees it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -22,6 +23,13 @@ from minmargin.schema import Column, Kind, Schema, column_of, is_missing, missin
 #: matrix: 2-D numeric array; sparse: CSR; text: 1-D array of strings; objects: 2-D array of anything;
 #: frame: the labeled set's own kind of data frame; table: a narwhals frame, for our preprocessing.
 Form: TypeAlias = Literal["matrix", "sparse", "text", "objects", "frame", "table"]
+
+
+class Converted(NamedTuple):
+    """Rows in a learner's form, and a function that raises an error if a value is missing or infinite."""
+
+    X: Any
+    check: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -121,8 +129,8 @@ class Intake:
             raise missing_column(name, pool.names, "the pool")
         return found
 
-    def convert(self, rows: Rows, names: Sequence[str] | None, *, first_row: int, what: str) -> Any:
-        """Return rows in the learner's form, checked for missing and infinite values.
+    def convert(self, rows: Rows, names: Sequence[str] | None, *, first_row: int, what: str) -> Converted:
+        """Return rows in the learner's form and one memory layout, checked for missing and infinite values.
 
         Args:
             rows: a run of rows.
@@ -130,33 +138,44 @@ class Intake:
             first_row: the number of the first of these rows, for error messages.
             what: "pool" or "labeled", for error messages.
         """
+        X, check = self.convert_unchecked(rows, names, first_row=first_row, what=what)
+        check()
+        # One memory layout, whatever the pool's: a product's bits may depend on it.
+        return Converted(np.ascontiguousarray(X) if self.form == "matrix" else X)
+
+    def convert_unchecked(
+        self, rows: Rows, names: Sequence[str] | None, *, first_row: int, what: str
+    ) -> Converted:
+        """Return rows in the learner's form, in any memory layout, and what checks their values.
+
+        For those who find out on the way whether all values are finite: the check is one more pass over them.
+        """
         origin = _Origin(what, first_row)
         if isinstance(rows, nw.DataFrame):
             frame = rows.select(list(names or ()))
             return self._convert_frame(frame, replace(origin, frame=frame))
         if self.form == "text":
-            return np.array([_text(each) for each in rows], dtype=object)
+            return Converted(np.array([_text(each) for each in rows], dtype=object))
         if self.form == "objects":
-            return rows
-        X = rows if isinstance(rows, sparse.csr_array) else _as_floats(rows, origin)
-        return self._shape(self._check(X, origin))
+            return Converted(rows)
+        return self._numbers(rows if isinstance(rows, sparse.csr_array) else _as_floats(rows, origin), origin)
 
-    def _convert_frame(self, frame: Frame, origin: _Origin) -> Any:
-        if self.form in {"table", "frame"}:
-            self._check_table(frame, origin)
+    def _convert_frame(self, frame: Frame, origin: _Origin) -> Converted:
         if self.form == "table":
-            return frame
+            return Converted(frame, lambda: self._check_table(frame, origin))
         if self.form == "frame":
-            return _to_backend(frame, self.backend)
+            return Converted(_to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
         if self.form == "text":
-            return text_array(frame[frame.columns[0]])
-        return self._shape(self._check(to_matrix(frame, origin), origin))
+            return Converted(text_array(frame[frame.columns[0]]))
+        return self._numbers(to_matrix(frame, origin), origin)
 
-    def _shape(self, X: Matrix) -> Matrix:
-        if isinstance(X, sparse.csr_array):
-            return X if self.form == "sparse" else X.toarray()
-        # One memory layout, whatever the pool's: a product's bits may depend on it.
-        return sparse.csr_array(X) if self.form == "sparse" else np.ascontiguousarray(X)
+    def _numbers(self, X: Matrix, origin: _Origin) -> Converted:
+        self._check_width(X, self.width, origin)
+        if isinstance(X, sparse.csr_array) and self.form != "sparse":
+            X = X.toarray()
+        elif self.form == "sparse":
+            X = sparse.csr_array(X)
+        return Converted(X, lambda: check_finite(X, origin, missing=self.missing))
 
     def _check_table(self, frame: Frame, origin: _Origin) -> None:
         numeric = [c for c in self.columns or () if c.kind in {"number", "embedding"}]
@@ -165,11 +184,6 @@ class Intake:
             X = to_matrix(table, origin)
             self._check_width(X, sum(column.width or 1 for column in numeric), origin)
             check_finite(X, replace(origin, frame=table), missing=self.missing)
-
-    def _check(self, X: Matrix, origin: _Origin) -> Matrix:
-        self._check_width(X, self.width, origin)
-        check_finite(X, origin, missing=self.missing)
-        return X
 
     @staticmethod
     def _check_width(X: Matrix, width: int, origin: _Origin) -> None:
@@ -247,8 +261,10 @@ def _as_floats(X: NDArray[Any], origin: _Origin) -> NDArray[Any]:
 
 
 def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
-    """Return (n, D) floats of numeric and embedding columns; missing values become NaN."""
+    """Return (n, D) floats of numeric and embedding columns, column by column; missing values become NaN."""
     origin = origin or _Origin("")
+    if frame.implementation.is_pyarrow() and _all_plain_floats(frame.to_native()):
+        return _from_arrow(frame.to_native())
     parts: list[NDArray[Any]] = []
     for name in frame.columns:
         values = frame[name]
@@ -256,12 +272,32 @@ def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
             parts.append(_embedding(values, name, origin))
         else:
             parts.append(_numbers(values)[:, np.newaxis])
+    if len(parts) == 1:
+        return parts[0]
     dtype = np.float32 if all(part.dtype == np.float32 for part in parts) else np.float64
-    X = np.empty((frame.shape[0], sum(part.shape[1] for part in parts)), dtype=dtype)
+    X = np.empty((frame.shape[0], sum(part.shape[1] for part in parts)), dtype=dtype, order="F")
     start = 0
     for part in parts:
         X[:, start : start + part.shape[1]] = part
         start += part.shape[1]
+    return X
+
+
+def _all_plain_floats(table: pa.Table) -> bool:
+    """Return whether Arrow columns can be copied as they are: this is how nearly all of a large pool is read."""
+    types = table.schema.types
+    return all(map(pa.types.is_float32, types)) or all(map(pa.types.is_float64, types))
+
+
+def _from_arrow(table: pa.Table) -> NDArray[Any]:
+    dtype = np.float32 if pa.types.is_float32(table.schema.types[0]) else np.float64
+    X = np.empty(table.shape, dtype=dtype, order="F")
+    for values, column in zip(X.T, table.columns, strict=True):
+        start = 0
+        for chunk in column.chunks:
+            # Missing values come out as NaN.
+            values[start : start + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+            start += len(chunk)
     return X
 
 

@@ -1,8 +1,8 @@
 """Compiled kernels: the canonical class scores of linear models, and cosines for greedy picking.
 
 Canonical means: float64, every logit summed over the features in order, no fused multiply-add, no
-fast-math. The inner loops run over outputs (or over rows), never over the sum, so however wide the
-machine's vectors are, each sum is made of the same additions in the same order. The results are
+fast-math. Vectors run over rows (or over outputs), never over the sum, so however wide the machine's
+vectors are, each sum is made of the same additions in the same order. The results are
 equal to the bit to the formulas in `margins`, and tests hold them to that.
 
 Importing this module imports numba, so it is imported only where a kernel is about to run.
@@ -11,12 +11,15 @@ Importing this module imports numba, so it is imported only where a kernel is ab
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.lanes import DOUBLE_LANES
 from minmargin.margins import (
     EXP_COEFFICIENTS,
     EXP_UNDERFLOW,
@@ -25,6 +28,7 @@ from minmargin.margins import (
     LOG2_E,
 )
 from minmargin.rows import Matrix
+from minmargin.simd import GROUP, SQUARE, aligned, multiply_in_order, pack, turn
 
 _COEFFICIENTS = np.array(EXP_COEFFICIENTS)
 # 2^-k for k = 0..1022, exactly: a table is the one way to scale that numba and numpy share.
@@ -32,24 +36,44 @@ _POWERS = np.ldexp(1.0, -np.arange(1023))
 
 
 def linear_class_scores(
-    X: Matrix, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    X: Matrix, weights: NDArray[np.float64], intercepts: NDArray[np.float64], *, softmax: bool = True
 ) -> NDArray[np.float64]:
-    """Return (K, n, C): the probabilities under K linear models, canonically.
+    """Return (K, n, C): the class scores under K linear models, canonically.
 
     Args:
         X: (n, D) rows, dense of any float type or CSR with sorted indices.
         weights: (D, K, O) with one output O per class, or a single one for two classes.
         intercepts: (K, O).
+        softmax: whether class scores are the softmax of the logits; otherwise they are the logits themselves, and
+            -logit and logit for two classes.
     """
-    n_features, n_models, n_outputs = weights.shape
-    flat_weights = weights.reshape(n_features, n_models * n_outputs)
-    flat_intercepts = intercepts.reshape(n_models * n_outputs)
-    scores = np.empty((n_models, X.shape[0], max(n_outputs, 2)))
-    if isinstance(X, sparse.csr_array):
-        _score_sparse(X.indptr, X.indices, X.data, flat_weights, flat_intercepts, n_outputs, scores)
-    else:
-        _score_dense(np.ascontiguousarray(X), flat_weights, flat_intercepts, n_outputs, scores)
-    return scores
+    return LinearModels(weights, intercepts, softmax=softmax).class_scores(X)
+
+
+@dataclass(frozen=True)
+class LinearModels:
+    """K linear models, ready to be asked for canonical class scores many times."""
+
+    weights: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    softmax: bool
+
+    @cached_property
+    def _packed(self) -> NDArray[np.float64]:
+        n_features = len(self.weights)
+        return pack(self.weights.reshape(n_features, -1).T, self.intercepts.ravel(), np.float64)
+
+    def class_scores(self, X: Matrix) -> NDArray[np.float64]:
+        """Return (K, n, C): the class scores under each model."""
+        n_features, n_models, n_outputs = self.weights.shape
+        scores = np.empty((n_models, X.shape[0], max(n_outputs, 2)))
+        if isinstance(X, sparse.csr_array):
+            models = self.weights.reshape(n_features, -1), self.intercepts.ravel()
+            _score_sparse(X.indptr, X.indices, X.data, *models, n_outputs, self.softmax, scores)
+        else:
+            flat = np.ascontiguousarray(X).reshape(-1)
+            _score_dense(flat, n_features, self._packed, n_outputs, self.softmax, scores)
+        return scores
 
 
 @njit(nogil=True, cache=True)
@@ -65,8 +89,15 @@ def _exp_nonpositive(x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _to_probabilities(logits, n_outputs, row, scores):  # type: ignore[no-untyped-def]
+def _to_class_scores(logits, n_outputs, softmax, row, scores):  # type: ignore[no-untyped-def]
     n_models = scores.shape[0]
+    if not softmax:
+        for k in range(n_models):
+            if n_outputs == 1:
+                scores[k, row, 0], scores[k, row, 1] = -logits[k], logits[k]
+            else:
+                scores[k, row, :] = logits[k * n_outputs : (k + 1) * n_outputs]
+        return
     if n_outputs == 1:
         for k in range(n_models):
             ratio = _exp_nonpositive(-abs(logits[k]))
@@ -90,20 +121,32 @@ def _to_probabilities(logits, n_outputs, row, scores):  # type: ignore[no-untype
 
 
 @njit(nogil=True, cache=True)
-def _score_dense(X, weights, intercepts, n_outputs, scores):  # type: ignore[no-untyped-def]
-    n_features, width = weights.shape
-    logits = np.empty(width)
-    for row in range(X.shape[0]):
-        logits[:] = intercepts
-        for d in range(n_features):
-            x = np.float64(X[row, d])
+def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
+    n_models, n, _ = scores.shape
+    width = n_models * n_outputs
+    group_size = GROUP * (n_features + 1)
+    panel = aligned(np.zeros((n_features + 1) * DOUBLE_LANES))
+    logits = aligned(np.empty((width + GROUP + 1) * DOUBLE_LANES))
+    of_row = np.empty(width)
+    for first in range(0, n, DOUBLE_LANES):
+        n_rows = min(DOUBLE_LANES, n - first)
+        n_turned = n_features - n_features % SQUARE if n_rows == DOUBLE_LANES else 0
+        for d in range(0, n_turned, SQUARE):
+            turn(flat, first * n_features + d, n_features, panel, d * DOUBLE_LANES)
+        for d in range(n_turned, n_features):
+            for i in range(n_rows):
+                panel[d * DOUBLE_LANES + i] = flat[(first + i) * n_features + d]
+        for group in range(-(-width // GROUP)):
+            at = group * GROUP * DOUBLE_LANES
+            multiply_in_order(panel, n_features, weights, group * group_size, logits, at)
+        for i in range(n_rows):
             for o in range(width):
-                logits[o] += x * weights[d, o]
-        _to_probabilities(logits, n_outputs, row, scores)
+                of_row[o] = logits[o * DOUBLE_LANES + i]
+            _to_class_scores(of_row, n_outputs, softmax, first + i, scores)
 
 
 @njit(nogil=True, cache=True)
-def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, scores):  # type: ignore[no-untyped-def]
+def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
     width = weights.shape[1]
     logits = np.empty(width)
     for row in range(len(indptr) - 1):
@@ -113,7 +156,7 @@ def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, scores)
             d = indices[i]
             for o in range(width):
                 logits[o] += x * weights[d, o]
-        _to_probabilities(logits, n_outputs, row, scores)
+        _to_class_scores(logits, n_outputs, softmax, row, scores)
 
 
 def norms(X: Matrix) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -32,6 +33,7 @@ class Stopwatch:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
 
 
+@cache
 def describe_software() -> dict[str, str]:
     """Return the versions of this package, Python and the libraries that scores depend on."""
     versions = {"minmargin": __version__, "python": platform.python_version()}
@@ -62,6 +64,6 @@ def make_manifest(
         "pool": pool,
         "rows_scored_exactly": n_rows_decided,
         "seconds": stopwatch.seconds,
-        "versions": describe_software(),
+        "versions": dict(describe_software()),
         "machine": {"system": platform.system(), "processor": platform.machine()},
     }

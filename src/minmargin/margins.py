@@ -1,7 +1,8 @@
 """The formulas, in plain numpy: the reference for every fast path in this package.
 
 `scores` is an array of class scores whose last axis is C, the classes; `members` is (K, n, C), one
-such block per member. Class scores are probabilities, or the values of a `decision_function`.
+such block per member. Class scores are probabilities, or the values of a `decision_function`. Where
+`members` may be any iterable of (n, C) blocks, members are taken in one at a time, and none is kept.
 
 Two rules keep the results equal to the bit on every machine. Sums over members or classes are
 written as loops, because the order in which numpy adds along an axis is its own business. And the
@@ -10,10 +11,18 @@ exponential is made here of + - * / only, because libm's differs from one CPU to
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+#: The scores that are defined here, by the names of their strategies; a scorer may know a fast screen for them.
+ScoreName: TypeAlias = Literal[
+    "min-margin", "margin", "mean-margin", "margin-of-mean", "committee", "var-softmax"
+]
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: the first has 21 trailing zero bits, so that n * LN2_HIGH is exact for |n| < 2^20.
@@ -77,6 +86,8 @@ def top_two(scores: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def margin(scores: Floats) -> Floats:
     """Return the highest minus the second-highest class score (Definition 1)."""
+    if scores.shape[-1] == 2:
+        return np.abs(scores[..., 1] - scores[..., 0])
     highest = np.partition(scores, -2, axis=-1)
     return np.asarray(highest[..., -1] - highest[..., -2])
 
@@ -92,9 +103,33 @@ def closest_member(members: Floats) -> NDArray[np.intp]:
     return closest
 
 
+class MemberMargins(NamedTuple):
+    """The margins (K, n) under every member, and the class scores (n, C) under the closest one."""
+
+    margins: Floats
+    contested: Floats
+
+
+def member_margins(members: Iterable[Floats]) -> MemberMargins:
+    """Return the members' margins, and the class scores of the one with the smallest."""
+    if isinstance(members, np.ndarray):
+        all_margins = margin(members)
+        return MemberMargins(all_margins, members[all_margins.argmin(axis=0), np.arange(members.shape[1])])
+    found: list[Floats] = []
+    lowest = contested = np.empty(0)
+    for scores in members:
+        found.append(margin(scores))
+        if len(found) == 1:
+            lowest, contested = found[0], scores.copy()
+        closer = found[-1] < lowest
+        lowest = np.where(closer, found[-1], lowest)
+        contested[closer] = scores[closer]
+    return MemberMargins(np.stack(found), contested)
+
+
 def mean_margin(members: Floats) -> Floats:
     """Return the mean of the members' margins (section 4)."""
-    return _mean(margin(members))
+    return ordered_mean(margin(members))
 
 
 def margin_of_mean(members: Floats) -> Floats:
@@ -102,17 +137,18 @@ def margin_of_mean(members: Floats) -> Floats:
     return margin(mean_scores(members))
 
 
-def mean_scores(members: Floats) -> Floats:
+def mean_scores(members: Iterable[Floats]) -> Floats:
     """Return (n, C): the class scores averaged over the members."""
-    return _mean(members)
+    return ordered_mean(members)
 
 
-def votes(members: Floats) -> Floats:
+def votes(members: Iterable[Floats]) -> Floats:
     """Return (n, C): how many members give each class their highest score."""
-    _, n, n_classes = members.shape
-    counts = np.zeros((n, n_classes))
-    for scores in members:
-        counts[np.arange(n), scores.argmax(axis=-1)] += 1.0
+    counts = np.empty(0)
+    for k, scores in enumerate(members):
+        if k == 0:
+            counts = np.zeros(scores.shape)
+        counts[np.arange(len(scores)), scores.argmax(axis=-1)] += 1.0
     return counts
 
 
@@ -124,16 +160,18 @@ def vote_margin(members: Floats) -> Floats:
 def negative_variance(members: Floats) -> Floats:
     """Return minus the sum over classes of the variance over members (section 4)."""
     deviation = members - mean_scores(members)
-    variance = _mean(deviation * deviation)
+    variance = ordered_mean(deviation * deviation)
     total = variance[:, 0].copy()
     for c in range(1, variance.shape[1]):
         total += variance[:, c]
     return np.asarray(-total)
 
 
-def _mean(per_member: Floats) -> Floats:
-    """Return the mean over the first axis, adding the members in order."""
-    total = per_member[0].copy()
-    for values in per_member[1:]:
+def ordered_mean(per_member: Iterable[Floats]) -> Floats:
+    """Return the mean of one array per member, adding them in order."""
+    remaining = iter(per_member)
+    total, n_members = next(remaining).copy(), 1
+    for values in remaining:
         total += values
-    return np.asarray(total / len(per_member))
+        n_members += 1
+    return np.asarray(total / n_members)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +17,8 @@ from minmargin.candidates import Candidates
 from minmargin.engines import run_locally
 from minmargin.errors import InputError, MinMarginError, listing
 from minmargin.intake import Intake
-from minmargin.learners import Models, Preprocessor, Progress, Scorer
+from minmargin.learners import Preprocessor, Progress, Scorer, Screen
+from minmargin.margins import ScoreName
 from minmargin.pools import Block, Pool, blocks
 from minmargin.rows import Frame, Matrix, count_rows, take_rows
 from minmargin.schema import Kind, missing_column
@@ -24,8 +26,8 @@ from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.topb import Bound, Details, Ranked, TopB
 
-_BLOCK_FLOATS = 1 << 22  # class scores of a block: 32 MB at most
-_SMALLEST_BLOCK, _LARGEST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 8192, 32_768
+_BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
+_SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 8192, 8192, 131_072
 
 
 class Source(NamedTuple):
@@ -98,56 +100,83 @@ class Scan:
         """Return (n,) the score of every row of the pool, in pool order."""
 
         def work(block: Block) -> tuple[int, NDArray[np.float64]]:
-            return block.first_row, _checked_scores(by, self._candidates(block))
+            candidates, check = self._candidates(block)
+            check()
+            return block.first_row, _checked_scores(by, candidates)
 
-        parts = dict(self._run(work, lambda part: len(part[1])))
+        return self._in_order(work, screened=False)
+
+    def rough_scores(self, screen: Screen) -> NDArray[np.float64]:
+        """Return (n,) the score of every row of the pool, in pool order, to about six digits."""
+
+        def work(block: Block) -> tuple[int, NDArray[np.float64]]:
+            candidates, check = self._candidates(block)
+            scores = screen.scores(candidates.X)
+            if not np.isfinite(scores.sum()):
+                check()
+            return block.first_row, scores
+
+        return self._in_order(work, screened=True)
+
+    def _in_order(
+        self, work: Callable[[Block], tuple[int, NDArray[np.float64]]], *, screened: bool
+    ) -> NDArray[np.float64]:
+        parts = dict(self._run(work, lambda part: len(part[1]), screened=screened))
         return np.concatenate([parts[first_row] for first_row in sorted(parts)])
 
     def keep(self, shortlists: Sequence[Shortlist]) -> Kept:
         """Return what each shortlist keeps of the pool."""
         tops = [TopB(shortlist.size, self.seeds) for shortlist in shortlists]
-        n_rows = n_decided = 0
+        screens = [self._screen(shortlist) for shortlist in shortlists]
+        one_at_a_time = Lock()
 
-        def work(block: Block) -> tuple[int, int, list[TopB]]:
+        def work(block: Block) -> tuple[int, int]:
             # A bound that is a little old dismisses a little less; the result is the same.
             bounds = [top.bound for top in tops]
-            n_near, partials = self._keep_of(block, shortlists, bounds)
-            return count_rows(block.data), n_near, partials
+            n_near, partials = self._keep_of(block, shortlists, screens, bounds)
+            with one_at_a_time:
+                for top, partial in zip(tops, partials, strict=True):
+                    top.merge(partial)
+            return count_rows(block.data), n_near
 
-        for n, n_near, partials in self._run(work, lambda part: part[0]):
-            n_rows += n
-            n_decided += n_near
-            for top, partial in zip(tops, partials, strict=True):
-                top.merge(partial)
+        parts = list(self._run(work, lambda part: part[0], screened=None not in screens))
+        n_rows, n_decided = (sum(counts) for counts in zip(*parts, strict=True))
         return Kept([top.finish() for top in tops], n_rows, n_decided)
 
+    def _screen(self, shortlist: Shortlist) -> Screen | None:
+        score: ScoreName | None = getattr(shortlist.by, "screen", None)
+        return None if score is None or shortlist.size is None else self.scorer.screen(score)
+
     def _keep_of(
-        self, block: Block, shortlists: Sequence[Shortlist], bounds: Sequence[Bound | None]
+        self,
+        block: Block,
+        shortlists: Sequence[Shortlist],
+        screens: Sequence[Screen | None],
+        bounds: Sequence[Bound | None],
     ) -> tuple[int, list[TopB]]:
-        everything = self._candidates(block)
+        everything, check = self._candidates(block)
         n_decided, partials = 0, []
-        for shortlist, bound in zip(shortlists, bounds, strict=True):
+        for shortlist, screen, bound in zip(shortlists, screens, bounds, strict=True):
+            partial = TopB(shortlist.size, self.seeds, bound)
+            candidates = everything
+            if screen is None:
+                check()
+            else:
+                threshold = None if bound is None else bound.score
+                near = screen.near(everything.X, threshold=threshold, size=shortlist.size)
+                if not near.finite:
+                    check()
+                candidates = everything.take(partial.not_behind(block.first_row, near))
             if shortlist.check_memory is not None:
                 n_rows = self.source.pool.n_rows or block.first_row + len(everything)
                 n_kept = n_rows if shortlist.size is None else min(n_rows, shortlist.size)
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
-            candidates = self._near(everything, shortlist, bound)
             n_decided += len(candidates)
-            partial = TopB(shortlist.size, self.seeds, bound)
             if len(candidates):
                 describe = self._describer(block, candidates, shortlist)
                 partial.update(candidates.rows, _checked_scores(shortlist.by, candidates), describe)
             partials.append(partial)
         return n_decided, partials
-
-    def _near(self, candidates: Candidates, shortlist: Shortlist, bound: Bound | None) -> Candidates:
-        """Return the candidates that a rough and fast look cannot dismiss."""
-        lowest_margin_of: Models | None = getattr(shortlist.by, "lowest_margin_of", None)
-        if lowest_margin_of is None or shortlist.size is None:
-            return candidates
-        threshold = None if bound is None else bound.score
-        near = self.scorer.near(candidates.X, lowest_margin_of, threshold=threshold, size=shortlist.size)
-        return candidates if len(near) == len(candidates) else candidates.take(near)
 
     def _describer(
         self, block: Block, candidates: Candidates, shortlist: Shortlist
@@ -170,35 +199,45 @@ class Scan:
 
         return describe
 
-    def _candidates(self, block: Block) -> Candidates:
-        X = self.intake.convert(block.data, self.source.features, first_row=block.first_row, what="pool")
+    def _candidates(self, block: Block) -> tuple[Candidates, Callable[[], None]]:
+        """Return the rows of a block as candidates, and what raises an error if a value of theirs is not finite."""
+        may_wait = self.scorer.rowwise and self.preprocessor is None
+        convert = self.intake.convert_unchecked if may_wait else self.intake.convert
+        X, check = convert(block.data, self.source.features, first_row=block.first_row, what="pool")
         if self.preprocessor is not None:
             X = self.preprocessor.transform(X)
-        rows = np.arange(block.first_row, block.first_row + count_rows(block.data), dtype=np.int64)
-        return Candidates(rows, X, self.scorer, self.seeds)
+        rows = range(block.first_row, block.first_row + count_rows(block.data))
+        return Candidates(rows, X, self.scorer, self.seeds), check
 
-    def _run(self, work: Callable[[Block], Any], size_of: Callable[[Any], int]) -> Iterator[Any]:
+    def _run(
+        self, work: Callable[[Block], Any], size_of: Callable[[Any], int], *, screened: bool
+    ) -> Iterator[Any]:
         done, total = 0, self.source.pool.n_rows
         self.progress("scanning", 0, total)
-        for part in run_locally(work, self._blocks(), effective_n_jobs(self.n_jobs)):
+        blocks_of_pool = blocks(
+            self.source.pool.chunks(self.source.kinds, self.chunk_size), self._block_sizes(screened=screened)
+        )
+        for part in run_locally(work, blocks_of_pool, effective_n_jobs(self.n_jobs)):
             done += size_of(part)
             yield part
             self.progress("scanning", done, total)
         if done == 0:
             raise empty_pool(self.source)
 
-    def _blocks(self) -> Iterable[Block]:
-        return blocks(self.source.pool.chunks(self.source.kinds, self.chunk_size), self._block_sizes())
+    def _block_sizes(self, *, screened: bool) -> Iterator[int]:
+        """Return the sizes of the blocks.
 
-    def _block_sizes(self) -> Iterator[int]:
-        """Return the sizes of the blocks, which depend on the committee alone."""
+        For a scorer whose results depend on them, they depend on the committee alone.
+        """
         per_row = max(self.scorer.n_members, 1) * self.n_classes
-        largest = _LARGEST_SCREENED_BLOCK if self.scorer.rowwise else _LARGEST_BLOCK
+        largest = _LARGEST_BLOCK
+        if screened and self.scorer.rowwise:
+            per_row, largest = self.intake.width, _LARGEST_SCREENED_BLOCK
         while largest > _SMALLEST_BLOCK and largest * per_row > _BLOCK_FLOATS:
             largest //= 2
         if self.scorer.rowwise:
-            # Nothing can be screened before there is a bound: small blocks give one soon.
-            size = _SMALLEST_BLOCK
+            # Little can be screened before there is a bound: smaller blocks give one sooner.
+            size = min(_FIRST_BLOCK, largest)
             while size < largest:
                 yield size
                 size *= 2

@@ -31,6 +31,20 @@ class Bound(NamedTuple):
     row: int
 
 
+class Near(NamedTuple):
+    """The rows of a block that may be among the lowest, as far as a rough and fast look can tell.
+
+    Attributes:
+        places: (n,) where in the block they stand.
+        lower: (n,) numbers that their scores are not below.
+        finite: whether all numbers in the block are certain to be finite.
+    """
+
+    places: NDArray[np.intp]
+    lower: NDArray[np.float64]
+    finite: bool = True
+
+
 class Ranked(NamedTuple):
     """Rows in the order in which they are picked, with their scores and details."""
 
@@ -73,16 +87,24 @@ class TopB:
             found = {} if details is None else details(near)
             self._hold([_Part(rows[near], scores[near], ties, found)])
 
+    def not_behind(self, first_row: int, near: Near) -> NDArray[np.intp]:
+        """Return the places of the rows that, by what is known of their scores, need not be behind the bound."""
+        if self.bound is None or not len(near.places):
+            return near.places
+        rows = first_row + near.places
+        return near.places[_precedes(near.lower, self.seeds.ties(rows), rows, self.bound)]
+
     def merge(self, other: TopB) -> None:
         """Take in what another TopB of the same run has kept."""
         self._hold(other._parts)
 
     def finish(self) -> Ranked:
         """Return the lowest rows, best first."""
-        self._compact()
         if not self._parts:
             return Ranked(np.empty(0, np.int64), np.empty(0), {})
-        part = self._parts[0]
+        self._compact()
+        held = self._parts[0]
+        part = held.take(np.lexsort((held.rows, held.ties, held.scores)))
         return Ranked(part.rows, part.scores, part.details)
 
     def _hold(self, parts: list[_Part]) -> None:
@@ -90,19 +112,21 @@ class TopB:
         self._n_held += sum(len(part.rows) for part in parts)
         if self.size is None or self._n_held < self.size:
             return
-        # At once for a first bound; then with half as many again, so that sorting costs O(log B) a row, amortized.
+        # At once for a first bound; then with half as many again, so that compacting costs O(1) a row, amortized.
         if self.bound is None or self._n_held > self.size + self.size // 2 + 128:
             self._compact()
 
     def _compact(self) -> None:
-        if not self._parts:
-            return
-        joined = _join(self._parts)
-        order = np.lexsort((joined.rows, joined.ties, joined.scores))[: self.size]
-        best = joined.take(order)
-        self._parts, self._n_held = [best], len(order)
-        if self.size is not None and len(order) == self.size:
-            self.bound = Bound(float(best.scores[-1]), best.ties[-1], int(best.rows[-1]))
+        """Keep the lowest rows only, in any order."""
+        held = _join(self._parts)
+        if self.size is not None and len(held.rows) >= self.size:
+            cut = np.partition(held.scores, self.size - 1)[self.size - 1]
+            below, level = np.flatnonzero(held.scores < cut), np.flatnonzero(held.scores == cut)
+            in_line = np.lexsort((held.rows[level], held.ties[level]))
+            level = level[in_line[: self.size - len(below)]]
+            self.bound = Bound(float(cut), held.ties[level[-1]], int(held.rows[level[-1]]))
+            held = held.take(np.concatenate([below, level]))
+        self._parts, self._n_held = [held], len(held.rows)
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 from scipy import sparse
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import brute_force
 import minmargin as mm
+from minmargin.learners.linear import LinearScorer
 
 SEED, N_MODELS, BATCH_SIZE = 11, 4, 9
 NAMES = [f"f{i}" for i in range(5)]
@@ -122,7 +124,9 @@ POOLS = {**ARRAY_POOLS, **FRAME_POOLS}
 
 LEARNERS = {
     "logistic": "logistic",
-    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+    "scaled logistic": make_pipeline(StandardScaler(), LogisticRegression()),
+    "linear svm": make_pipeline(StandardScaler(), LinearSVC()),
+    "pipeline": make_pipeline(StandardScaler(), PCA(), LogisticRegression()),
     "tree": DecisionTreeClassifier(max_depth=3),
     "forest": RandomForestClassifier(n_estimators=5),
     "boosting": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3),
@@ -151,10 +155,11 @@ def expected(learner, strategy, *, named):
     """Return what brute force picks, from the models of the committee and nothing else of it."""
     X, _, pool = data()
     scorer = committee(learner, named=named).scorer
-    if learner == "logistic":
-        base = brute_force.linear_class_scores(pool, scorer.base_weights, scorer.base_intercepts)[0]
-        members = brute_force.linear_class_scores(pool, scorer.member_weights, scorer.member_intercepts)
-        vectors, labeled = pool, X
+    if isinstance(scorer, LinearScorer):
+        score = functools.partial(brute_force.linear_class_scores, pool, softmax=scorer.link == "softmax")
+        base = score(scorer.base_weights, scorer.base_intercepts)[0]
+        members = score(scorer.member_weights, scorer.member_intercepts)
+        vectors, labeled = scorer.vectors(pool), scorer.vectors(X)
     else:
         as_fitted = (lambda rows: pd.DataFrame(rows, columns=NAMES)) if named else (lambda rows: rows)
         # The blocks that a model is handed are part of the contract; each model is asked by itself.
@@ -204,7 +209,7 @@ def test_every_strategy_on_every_pool(strategy, pool_kind):
 @pytest.mark.parametrize("strategy", BUILT_IN)
 @pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "logistic"])
 def test_every_strategy_with_every_learner(learner, strategy, pool_kind):
-    if strategy == "var-softmax" and learner == "svm without probabilities":
+    if strategy == "var-softmax" and "svm" in learner:
         with pytest.raises(mm.InputError, match="needs class probabilities"):
             check(learner, strategy, pool_kind)
     else:

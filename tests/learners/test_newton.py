@@ -237,3 +237,13 @@ def test_neither_the_number_of_members_nor_of_threads_changes_a_member(n_feature
     few = mm.fit_committee(X, codes, n_models=n_models, random_state=0, n_jobs=1).scorer
     np.testing.assert_array_equal(few.member_weights, many.member_weights[:, :n_models])
     np.testing.assert_array_equal(few.member_intercepts, many.member_intercepts[:n_models])
+
+
+def test_a_start_that_is_worse_than_zero_is_not_taken():
+    """Under scales of its own, a member may find the base's coefficients far from anything."""
+    X, codes, weights = problem(60, 4, 3)
+    ones, scales = np.ones((1, 60)), np.array([[1e-3, 1.0, 1e3, 1.0]])
+    start = fit_together(X, codes, 3, ones, columns=ColumnTransforms(np.zeros((1, 4)), scales))
+    own = ColumnTransforms(np.zeros((3, 4)), np.repeat(1.0 / scales, 3, axis=0))
+    found = fit_together(X, codes, 3, weights, columns=own, start=start)
+    assert (found.gradient <= 1e-6).all()

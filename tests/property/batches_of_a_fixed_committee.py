@@ -53,7 +53,7 @@ def digest(batch):
 
 def main():
     scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
-    scan._SMALLEST_BLOCK = 64
+    scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
     rng = np.random.default_rng(0)
     X, y, pool = rng.normal(size=(60, 33)), np.arange(60) % 3, rng.normal(size=(2000, 33))
     fixed = mm.fit_committee(X, y, learner=FixedWeights(), n_models=7, random_state=0)

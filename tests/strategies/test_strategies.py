@@ -20,7 +20,7 @@ def committee():
 
 
 def member_scores(committee, rows):
-    return committee.scorer.member_scores(X[POOL][rows])
+    return committee.scorer.each_member(X[POOL][rows])
 
 
 def test_strategies_lists_all_eleven_with_meaning_and_cost():
@@ -67,7 +67,7 @@ def test_committee_names_the_two_classes_with_most_votes(committee):
 
 
 def test_mean_strategies_pick_the_lowest_mean(committee):
-    members = committee.scorer.member_scores(X[POOL])
+    members = committee.scorer.each_member(X[POOL])
     scores = np.mean(np.sort(members)[..., -1] - np.sort(members)[..., -2], axis=0)
     batch = committee.select(X[POOL], 5, strategy="mean-margin")
     np.testing.assert_allclose(batch.scores, np.sort(scores)[:5], rtol=1e-12)

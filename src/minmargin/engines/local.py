@@ -8,18 +8,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from minmargin.threads import one_thread_each
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def run_locally(fn: Callable[[Item], Result], items: Iterable[Item], n_workers: int) -> Iterator[Result]:
-    """Return fn of every item, in any order, holding only a few items at a time.
-
-    Matrix products run on one thread each: with more, a product's last bits may depend on their number.
-    """
-    with threadpool_limits(1, user_api="blas"), _steady_warnings(), ThreadPoolExecutor(n_workers) as workers:
+    """Return fn of every item, in any order, holding only a few items at a time."""
+    with one_thread_each(), _steady_warnings(), ThreadPoolExecutor(n_workers) as workers:
         pending: set[Future[Result]] = set()
         try:
             for item in items:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners.base import Learner, Models, Preprocessor, Progress, Scorer
+from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer, Screen
 from minmargin.learners.logistic import LogisticLearner
 
 __all__ = [
     "LEARNERS",
     "Learner",
     "LogisticLearner",
-    "Models",
     "Preprocessor",
     "Progress",
     "Scorer",
+    "Screen",
     "resolve_learner",
 ]
 

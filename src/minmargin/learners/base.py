@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,28 @@ from minmargin.bootstrap import Bootstrap
 from minmargin.errors import InputError
 from minmargin.intake import Form, Intake
 from minmargin.labeled import LabeledSet
+from minmargin.margins import ScoreName
 from minmargin.rows import Matrix
 from minmargin.schema import require_numbers
+from minmargin.topb import Near
 
 #: Called with a stage's name, the units done so far, and their total (None: not known).
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
-#: The models of a committee, as one asks for a margin: the base alone, or all members.
-Models: TypeAlias = Literal["base", "members"]
+class Screen(Protocol):
+    """A rough and fast look at one score of a committee."""
+
+    def near(self, X: Any, *, threshold: float | None, size: int | None) -> Near:
+        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest.
+
+        It may keep too many, but must never leave out a row that belongs.
+        """
+        ...
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """Return (n,) the scores to about six digits."""
+        ...
 
 
 class Scorer(Protocol):
@@ -51,18 +64,12 @@ class Scorer(Protocol):
         """Return (n, C): the class scores under the base."""
         ...
 
-    def member_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return (K, n, C): the class scores under each member."""
+    def each_member(self, X: Any) -> Iterable[NDArray[np.float64]]:
+        """Return (n, C): the class scores under each member, one after the other."""
         ...
 
-    def near(
-        self, X: Any, lowest_margin_of: Models, *, threshold: float | None, size: int | None
-    ) -> NDArray[np.intp]:
-        """Return the rows whose lowest margin, under the base or any member, may matter.
-
-        That is: may be `threshold` or lower, if there is one, and may be among the `size` lowest. The answer may be
-        rough, and keep too many, but must never leave out a row that belongs; all rows are an answer.
-        """
+    def screen(self, score: ScoreName) -> Screen | None:
+        """Return a rough and fast way to look at a score; None if there is none faster than to compute it."""
         ...
 
     def vectors(self, X: Any) -> Matrix:

@@ -1,40 +1,62 @@
-"""Committees of linear models: all weights in one array, scored by the canonical kernel."""
+"""Committees of linear models: all weights in one array, screened in float32 and scored by the canonical kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.learners.base import Models
+from minmargin.learners.base import Screen
+from minmargin.margins import ScoreName
 from minmargin.rows import Matrix
+from minmargin.topb import Near
 
 if TYPE_CHECKING:
-    from minmargin.screen import LinearScreen
+    from minmargin.kernels import LinearModels
+
+#: How class scores come from a model's linear outputs: as probabilities, or as they are.
+Link: TypeAlias = Literal["softmax", "identity"]
+#: What makes features of rows in the learner's form.
+Expansion: TypeAlias = Callable[[Matrix], Matrix]
 
 
 @dataclass(frozen=True)
 class LinearScorer:
-    """A base and K members whose logits are linear in the features.
+    """A base and K members whose outputs are linear in the features.
 
     Attributes:
         base_weights: (D, 1, O) with O outputs: one per class, or a single one for two classes.
         base_intercepts: (1, O).
         member_weights: (D, K, O).
         member_intercepts: (K, O).
+        link: how class scores come from outputs.
+        expansion: what makes the D features of rows in the learner's form; None if they are these already.
+        trained: how the members were trained, for the manifest.
     """
 
     base_weights: NDArray[np.float64]
     base_intercepts: NDArray[np.float64]
     member_weights: NDArray[np.float64]
     member_intercepts: NDArray[np.float64]
+    link: Link = "softmax"
+    expansion: Expansion | None = None
+    trained: str = "together"
 
-    path = "linear: float32 screen, canonical float64 decision"
-    probabilistic = True
     rowwise = True
+
+    @property
+    def path(self) -> str:
+        """How the members were trained and the class scores are made."""
+        return f"linear models, trained {self.trained}; float32 screen, canonical float64 decision"
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether class scores are probabilities."""
+        return self.link == "softmax"
 
     @property
     def n_members(self) -> int:
@@ -42,41 +64,52 @@ class LinearScorer:
         return int(self.member_weights.shape[1])
 
     def base_scores(self, X: Matrix) -> NDArray[np.float64]:
-        """Return (n, C): the probabilities under the base."""
-        only: NDArray[np.float64] = _probabilities(X, self.base_weights, self.base_intercepts)[0]
+        """Return (n, C): the class scores under the base."""
+        only: NDArray[np.float64] = self._base.class_scores(self._features(X))[0]
         return only
 
-    def member_scores(self, X: Matrix) -> NDArray[np.float64]:
-        """Return (K, n, C): the probabilities under each member."""
-        return _probabilities(X, self.member_weights, self.member_intercepts)
+    def each_member(self, X: Matrix) -> NDArray[np.float64]:
+        """Return (K, n, C): the class scores under each member."""
+        return self._members.class_scores(self._features(X))
 
-    def near(
-        self, X: Matrix, lowest_margin_of: Models, *, threshold: float | None, size: int | None
-    ) -> NDArray[np.intp]:
-        """Return the rows whose lowest margin may be `threshold` or lower and among the `size` lowest."""
-        screen = self._base_screen if lowest_margin_of == "base" else self._member_screen
-        return np.arange(X.shape[0]) if screen is None else screen.survivors(X, threshold, size)
-
-    @cached_property
-    def _base_screen(self) -> LinearScreen | None:
+    def screen(self, score: ScoreName) -> Screen | None:
+        """Return the float32 screen of a score; None if float32 cannot hold the weights."""
         from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
 
-        return LinearScreen.of(self.base_weights, self.base_intercepts)
-
-    @cached_property
-    def _member_screen(self) -> LinearScreen | None:
-        from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
-
-        return LinearScreen.of(self.member_weights, self.member_intercepts)
+        models = (self.member_weights, self.member_intercepts)
+        if score == "margin":
+            models = (self.base_weights, self.base_intercepts)
+        screen = LinearScreen.of(*models, score, softmax=self.probabilistic)
+        return screen if screen is None or self.expansion is None else _Expanded(screen, self.expansion)
 
     def vectors(self, X: Matrix) -> Matrix:
         """Return the rows themselves."""
         return X
 
+    def _features(self, X: Matrix) -> Matrix:
+        return X if self.expansion is None else self.expansion(X)
 
-def _probabilities(
-    X: Matrix, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    from minmargin.kernels import linear_class_scores  # noqa: PLC0415 - imports numba
+    @cached_property
+    def _base(self) -> LinearModels:
+        from minmargin.kernels import LinearModels  # noqa: PLC0415 - imports numba
 
-    return linear_class_scores(X, weights, intercepts)
+        return LinearModels(self.base_weights, self.base_intercepts, softmax=self.probabilistic)
+
+    @cached_property
+    def _members(self) -> LinearModels:
+        from minmargin.kernels import LinearModels  # noqa: PLC0415 - imports numba
+
+        return LinearModels(self.member_weights, self.member_intercepts, softmax=self.probabilistic)
+
+
+class _Expanded(NamedTuple):
+    """A screen of features that are made of rows first."""
+
+    screen: Screen
+    expansion: Expansion
+
+    def near(self, X: Matrix, *, threshold: float | None, size: int | None) -> Near:
+        return self.screen.near(self.expansion(X), threshold=threshold, size=size)
+
+    def scores(self, X: Matrix) -> NDArray[np.float64]:
+        return self.screen.scores(self.expansion(X))

@@ -106,7 +106,9 @@ def fit_together(
         problem = Problem(view.rows, codes[kept], n_outputs, weights[member, kept], penalty)
         T = np.zeros((len(penalty), n_outputs))
         if start is not None:
-            T = view.enter(start.coefficients[:, 0], start.intercepts[0])
+            given = view.enter(start.coefficients[:, 0], start.intercepts[0])
+            # A member that sees the columns in its own way may be better off from zero.
+            T = given if columns is None or problem.at(given).loss < problem.at(T).loss else T
         found = minimize(problem, T, exact=exact, tolerance=tolerance)
         return (*view.leave(found.T), found.gradient, found.steps)
 

@@ -87,7 +87,8 @@ class TablePreprocessor:
     def _number_matrix(self, rows: Any) -> NDArray[np.float64]:
         if isinstance(rows, nw.DataFrame):
             rows = to_matrix(rows.select(self._numbers))
-        return np.asarray(_dense(rows), dtype=np.float64)
+        # One memory layout, whatever the rows came in: sums over columns may depend on it.
+        return np.ascontiguousarray(_dense(rows), dtype=np.float64)
 
     def _text_matrix(self, rows: Frame) -> NDArray[Any]:
         return np.stack([text_array(rows[name]) for name in self._texts], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,9 +20,12 @@ from minmargin.bootstrap import Bootstrap
 from minmargin.errors import InputError, MissingExtraError, listing
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Models, Progress
+from minmargin.learners.base import Progress, Scorer
 from minmargin.learners.fitting import fit_all
-from minmargin.rows import Matrix, count_rows
+from minmargin.learners.recognition import compile_fitted, lets_missing_through, recognize, takes
+from minmargin.learners.together import can_train_together, train_together
+from minmargin.margins import ScoreName
+from minmargin.rows import Matrix
 from minmargin.schema import as_rows
 from minmargin.seeds import SeedTree
 
@@ -71,7 +75,10 @@ class SklearnLearner:
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the labeled set's own form, or a form near it that the estimator can take."""
         rows, columns = labeled.rows, labeled.columns
+        linear = self._recognized(labeled)
         missing = not _rejects_missing(_steps(self.estimator)[0])
+        if linear is not None:
+            missing = lets_missing_through(linear)
         if columns is None:
             if isinstance(rows, np.ndarray) and rows.ndim == 1:
                 return Intake("text", None, 1)
@@ -90,7 +97,9 @@ class SklearnLearner:
         width = sum(column.width or 1 for column in columns)
         kinds = {column.kind for column in columns}
         numeric = kinds <= {"number", "embedding"}
-        no_names_needed = labeled.from_files and not isinstance(self.estimator, Pipeline)
+        no_names_needed = linear is not None or (
+            labeled.from_files and not isinstance(self.estimator, Pipeline)
+        )
         if numeric and ("embedding" in kinds or no_names_needed):
             return Intake("matrix", columns, width, missing=missing)
         return Intake("frame", columns, width, backend=_backend(labeled), missing=missing)
@@ -104,11 +113,20 @@ class SklearnLearner:
         *,
         n_jobs: int,
         progress: Progress,
-    ) -> EstimatorScorer:
+    ) -> Scorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
+        linear = self._recognized(labeled)
+        if linear is not None and not takes(linear, X):
+            linear = None
+        if linear is not None and can_train_together(linear):
+            together = train_together(
+                linear, X, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress
+            )
+            if together is not None:
+                return together
 
         def fit_one(member: int | None) -> Any:
-            model = clone(self.estimator)
+            model = _copying(clone(self.estimator if linear is None else linear))
             _set_random_states(model, bootstrap.seeds, member)
             if member is None:
                 return model.fit(X, labeled.y)
@@ -116,7 +134,14 @@ class SklearnLearner:
             return model.fit(_take(X, drawn), labeled.y[drawn])
 
         base, members = fit_all(fit_one, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress)
-        return EstimatorScorer(base, members, labeled.classes)
+        compiled: Scorer | None = None
+        if linear is not None:
+            compiled = compile_fitted(base, members, n_columns=X.shape[1], n_classes=len(labeled.classes))
+        return compiled or EstimatorScorer(base, members, labeled.classes)
+
+    def _recognized(self, labeled: LabeledSet) -> Any | None:
+        """Return a copy of the estimator that is linear in the columns of a matrix, if it is known to be."""
+        return recognize(_copying(clone(self.estimator)), labeled.columns, len(labeled.classes))
 
     def _reads_text(self) -> bool:
         tags = get_tags(_steps(self.estimator)[0]).input_tags
@@ -147,20 +172,12 @@ class EstimatorScorer:
         """Return (n, C): the class scores under the base."""
         return self._class_scores(self._base, X)
 
-    def member_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return (K, n, C): the class scores under each member."""
-        return np.stack([self._class_scores(member, X) for member in self._members])
+    def each_member(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Return (n, C): the class scores under each member, one after the other."""
+        return (self._class_scores(member, X) for member in self._members)
 
-    def near(
-        self,
-        X: Any,
-        lowest_margin_of: Models,
-        *,
-        threshold: float | None,
-        size: int | None,
-    ) -> NDArray[np.intp]:
-        """Return all rows: nothing rougher and faster than the models themselves is known."""
-        return np.arange(count_rows(X) if hasattr(X, "shape") else len(X))
+    def screen(self, score: ScoreName) -> None:
+        """Return None: nothing faster than the models themselves is known."""
 
     def vectors(self, X: Any) -> Matrix:
         """Return what the base's last step sees: X itself, or what a pipeline's transformers make of it."""
@@ -219,6 +236,12 @@ def _rejects_missing(first_step: Any) -> bool:
     if isinstance(first_step, (ColumnTransformer, FeatureUnion, FunctionTransformer)):
         return False
     return not get_tags(first_step).input_tags.allow_nan
+
+
+def _copying(model: Any) -> Any:
+    """Return a model with every step told to leave alone what it is given: models and the caller share the rows."""
+    flags = [name for name, value in model.get_params(deep=True).items() if value is False]
+    return model.set_params(**{name: True for name in flags if name.split("__")[-1] == "copy"})
 
 
 def _set_random_states(model: Any, seeds: SeedTree, member: int | None) -> None:

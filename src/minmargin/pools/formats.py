@@ -24,6 +24,7 @@ from minmargin.schema import Column, Schema, as_rows, kind_of, schema_of
 
 _CSV_BLOCK_BYTES = 4 << 20
 _READ_BUFFER_BYTES = 1 << 20
+_ROW_GROUP_BYTES = 160 << 20
 
 _Result = TypeVar("_Result")
 
@@ -94,11 +95,24 @@ class ParquetFile:
         )
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
-        """Return the rows in order, in runs of at most `chunk_size`."""
+        """Return the rows in order, in row groups, or in runs of `chunk_size` where a row group is too large."""
         with reading(self.path, "Parquet", self._open) as file:
             columns = list(self.schema.names if wanted is None else wanted)
-            batches = file.iter_batches(batch_size=chunk_size, columns=columns, use_threads=True)
-            yield from map(as_frame, guarded(self.path, "Parquet", batches))
+            tables = self._tables(file, columns, chunk_size)
+            yield from map(as_frame, guarded(self.path, "Parquet", tables))
+
+    @staticmethod
+    def _tables(file: Any, columns: list[str], chunk_size: int) -> Iterator[Any]:
+        share = len(columns) / max(len(file.schema_arrow.names), 1)
+        for group in range(file.num_row_groups):
+            described = file.metadata.row_group(group)
+            # A whole row group is read in half the time that its batches take.
+            if described.total_byte_size * share > _ROW_GROUP_BYTES:
+                yield from file.iter_batches(
+                    chunk_size, row_groups=[group], columns=columns, use_threads=True
+                )
+            elif described.num_rows:
+                yield file.read_row_group(group, columns=columns, use_threads=True)
 
 
 class FeatherFile:
@@ -191,9 +205,8 @@ class NpyFile:
         self.n_rows: int | None = count_rows(self._rows)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
-        """Return the rows in order, in runs of `chunk_size`."""
-        for start in range(0, count_rows(self._rows), chunk_size):
-            yield slice_rows(self._rows, start, start + chunk_size)
+        """Return all rows at once, whatever the chunk size: they are read when they are used."""
+        yield self._rows
 
 
 FORMATS: dict[str, Callable[[Path], DataFile]] = {

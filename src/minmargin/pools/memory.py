@@ -11,12 +11,12 @@ from scipy import sparse
 
 from minmargin.fingerprint import fingerprint_rows
 from minmargin.pools.base import Wanted
-from minmargin.rows import Rows, count_rows, slice_rows
+from minmargin.rows import Rows, count_rows
 from minmargin.schema import Schema, schema_of
 
 
 class MemoryPool:
-    """A pool whose rows are at hand; chunks are slices, not copies, where the container allows."""
+    """A pool whose rows are at hand: one chunk, of which blocks are slices and not copies."""
 
     def __init__(self, rows: Rows, name: str = "the pool") -> None:
         self._rows = rows
@@ -25,12 +25,9 @@ class MemoryPool:
         self.n_rows: int = count_rows(rows)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
-        """Return the rows in order, in runs of `chunk_size`."""
+        """Return all rows at once, whatever the chunk size: nothing is read."""
         rows = self._rows
-        if isinstance(rows, nw.DataFrame) and wanted is not None:
-            rows = rows.select(list(wanted))
-        for start in range(0, self.n_rows, chunk_size):
-            yield slice_rows(rows, start, min(start + chunk_size, self.n_rows))
+        yield rows.select(list(wanted)) if isinstance(rows, nw.DataFrame) and wanted is not None else rows
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""

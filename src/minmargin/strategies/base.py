@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.candidates import Candidates
-from minmargin.learners import Models
-from minmargin.margins import closest_member, top_two
+from minmargin.margins import ScoreName, top_two
 from minmargin.rows import Matrix
 from minmargin.seeds import SeedTree
 from minmargin.topb import Ranked
@@ -104,8 +103,7 @@ class Strategy(Protocol):
 class RowScoreStrategy:
     """A strategy that is a row score: the B lowest rows are the batch.
 
-    `lowest_margin_of` says that the score is the lowest margin under these models, so that rows far from every
-    boundary can be dismissed without it.
+    `screen` says which of the scores in `margins` this one is, so that a fast screen for that can dismiss rows.
     """
 
     name: str
@@ -113,7 +111,7 @@ class RowScoreStrategy:
     needs: Needs
     probabilistic: bool = False
     reasons: Callable[[Candidates], Reasons] | None = None
-    lowest_margin_of: Models | None = None
+    screen: ScoreName | None = None
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return (n,) the scores."""
@@ -136,10 +134,9 @@ class RowScoreStrategy:
 
 def by_closest_member(candidates: Candidates) -> Reasons:
     """Return the member on whose boundary each row lies, and that member's top two classes."""
-    members = candidates.member_scores
-    closest = closest_member(members)
-    first, second = top_two(members[closest, np.arange(len(candidates))])
-    return Reasons(closest, first, second)
+    members = candidates.member_margins
+    first, second = top_two(members.contested)
+    return Reasons(members.margins.argmin(axis=0), first, second)
 
 
 def by_base(candidates: Candidates) -> Reasons:

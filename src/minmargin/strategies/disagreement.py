@@ -12,16 +12,16 @@ from minmargin.strategies.registry import register_strategy
 
 
 def _most_votes(candidates: Candidates) -> Reasons:
-    return without_member(margins.votes(candidates.member_scores))
+    return without_member(candidates.votes)
 
 
-@register_strategy("committee", explain=_most_votes)
+@register_strategy("committee", screen="committee", explain=_most_votes)
 def committee(candidates: Candidates) -> NDArray[np.float64]:
     """Query by bagging: votes of the top class minus votes of the second, over K (Abe & Mamitsuka 1998)."""
-    return margins.vote_margin(candidates.member_scores)
+    return margins.margin(candidates.votes) / candidates.n_members
 
 
-@register_strategy("var-softmax", probabilistic=True)
+@register_strategy("var-softmax", screen="var-softmax", probabilistic=True)
 def var_softmax(candidates: Candidates) -> NDArray[np.float64]:
     """Minus the variance of the members' probabilities, summed over classes."""
     return margins.negative_variance(candidates.member_scores)

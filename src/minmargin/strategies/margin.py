@@ -11,29 +11,29 @@ from minmargin.strategies.base import Reasons, without_member
 from minmargin.strategies.registry import register_strategy
 
 
-@register_strategy("min-margin", lowest_margin_of="members")
+@register_strategy("min-margin", screen="min-margin")
 def min_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The smallest margin under any member: picks lie around K boundaries (the paper's method)."""
-    return margins.min_margin(candidates.member_scores)
+    return np.asarray(candidates.member_margins.margins.min(axis=0))
 
 
-@register_strategy("margin", needs="base", lowest_margin_of="base")
+@register_strategy("margin", needs="base", screen="margin")
 def margin(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the base: picks lie around one boundary (plain margin sampling)."""
     return margins.margin(candidates.base_scores)
 
 
-@register_strategy("mean-margin")
+@register_strategy("mean-margin", screen="mean-margin")
 def mean_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The mean of the members' margins (the paper's section 4)."""
-    return margins.mean_margin(candidates.member_scores)
+    return margins.ordered_mean(candidates.member_margins.margins)
 
 
 def _contested_on_average(candidates: Candidates) -> Reasons:
-    return without_member(margins.mean_scores(candidates.member_scores))
+    return without_member(candidates.mean_scores)
 
 
-@register_strategy("margin-of-mean", explain=_contested_on_average)
+@register_strategy("margin-of-mean", screen="margin-of-mean", explain=_contested_on_average)
 def margin_of_mean(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the members' mean class scores (the paper's section 2.3)."""
-    return margins.margin_of_mean(candidates.member_scores)
+    return margins.margin(candidates.mean_scores)

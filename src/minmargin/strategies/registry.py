@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from minmargin.candidates import Candidates
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners import Models
+from minmargin.margins import ScoreName
 from minmargin.strategies.base import (
     Entry,
     Needs,
@@ -36,7 +36,7 @@ def register_strategy(
     cost: str | None = None,
     probabilistic: bool = False,
     explain: Callable[[Candidates], Reasons] | None = None,
-    lowest_margin_of: Models | None = None,
+    screen: ScoreName | None = None,
 ) -> Callable[[_Made], _Made]:
     """Register a score function, or a class of strategies, under a name.
 
@@ -57,14 +57,14 @@ def register_strategy(
         cost: what a row costs, in a few words.
         probabilistic: whether class scores must be probabilities.
         explain: returns the `Reasons` of rows; by default the closest member's, or the base's.
-        lowest_margin_of: "base" or "members" if the score is the lowest margin under these models: then most
-            rows are dismissed without it.
+        screen: the name of the built-in strategy whose score this is, if it is: then a fast screen for that one
+            dismisses most rows.
     """
 
     def register(made: _Made) -> _Made:
         make: Callable[..., Any] = made
         if not inspect.isclass(made):
-            strategy = RowScoreStrategy(name, made, needs, probabilistic, explain, lowest_margin_of)
+            strategy = RowScoreStrategy(name, made, needs, probabilistic, explain, screen)
             make = lambda: strategy  # noqa: E731 - a factory without options
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
         _ENTRIES[name] = Entry(name, summary, cost or _COSTS[needs], make)
