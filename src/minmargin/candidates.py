@@ -13,7 +13,7 @@ from minmargin import margins
 from minmargin.errors import MinMarginError, ScoringError
 from minmargin.learners import Scorer
 from minmargin.margins import MemberMargins
-from minmargin.rows import Matrix, take_rows
+from minmargin.rows import ColumnBlock, Matrix, take_rows
 from minmargin.seeds import SeedTree
 
 _Part = TypeVar("_Part")
@@ -45,9 +45,16 @@ class Candidates:
     @property
     def X(self) -> Any:  # noqa: N802 - the field's name for rows
         """The rows in the learner's form."""
+        if isinstance(self.as_read, ColumnBlock):
+            self._X = np.asarray(self._X)
+        return self._X
+
+    @property
+    def as_read(self) -> Any:
+        """The rows in the learner's form, or columns as they were read; for screens."""
         if self._X is None and self._taken_from is not None:
             whole, index = self._taken_from
-            self._X = take_rows(whole.X, index)
+            self._X = take_rows(whole.as_read, index)
         return self._X
 
     @cached_property

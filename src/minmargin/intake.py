@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.rows import Frame, Matrix, Rows
+from minmargin.rows import ColumnBlock, Frame, Matrix, Rows
 from minmargin.schema import Column, Kind, Schema, column_of, is_missing, missing_column, schema_of
 
 #: matrix: 2-D numeric array; sparse: CSR; text: 1-D array of strings; objects: 2-D array of anything;
@@ -167,15 +167,21 @@ class Intake:
             return Converted(_to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
         if self.form == "text":
             return Converted(text_array(frame[frame.columns[0]]))
-        return self._numbers(to_matrix(frame, origin), origin)
+        columns = _as_columns(frame.to_native()) if frame.implementation.is_pyarrow() else None
+        return self._numbers(to_matrix(frame, origin) if columns is None else columns, origin)
 
-    def _numbers(self, X: Matrix, origin: _Origin) -> Converted:
+    def _numbers(self, X: Matrix | ColumnBlock, origin: _Origin) -> Converted:
         self._check_width(X, self.width, origin)
         if isinstance(X, sparse.csr_array) and self.form != "sparse":
             X = X.toarray()
         elif self.form == "sparse":
-            X = sparse.csr_array(X)
-        return Converted(X, lambda: check_finite(X, origin, missing=self.missing))
+            X = sparse.csr_array(np.asarray(X) if isinstance(X, ColumnBlock) else X)
+
+        def check() -> None:
+            rows = np.asarray(X) if isinstance(X, ColumnBlock) else X
+            check_finite(rows, origin, missing=self.missing)
+
+        return Converted(X, check)
 
     def _check_table(self, frame: Frame, origin: _Origin) -> None:
         numeric = [c for c in self.columns or () if c.kind in {"number", "embedding"}]
@@ -186,7 +192,7 @@ class Intake:
             check_finite(X, replace(origin, frame=table), missing=self.missing)
 
     @staticmethod
-    def _check_width(X: Matrix, width: int, origin: _Origin) -> None:
+    def _check_width(X: Matrix | ColumnBlock, width: int, origin: _Origin) -> None:
         if X.shape[1] != width:
             raise InputError(
                 f"{origin.row(0)} has {X.shape[1]:,} features and the labeled set has {width:,}. "
@@ -263,8 +269,6 @@ def _as_floats(X: NDArray[Any], origin: _Origin) -> NDArray[Any]:
 def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
     """Return (n, D) floats of numeric and embedding columns, column by column; missing values become NaN."""
     origin = origin or _Origin("")
-    if frame.implementation.is_pyarrow() and _all_plain_floats(frame.to_native()):
-        return _from_arrow(frame.to_native())
     parts: list[NDArray[Any]] = []
     for name in frame.columns:
         values = frame[name]
@@ -283,22 +287,17 @@ def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
     return X
 
 
-def _all_plain_floats(table: pa.Table) -> bool:
-    """Return whether Arrow columns can be copied as they are: this is how nearly all of a large pool is read."""
-    types = table.schema.types
-    return all(map(pa.types.is_float32, types)) or all(map(pa.types.is_float64, types))
+def _as_columns(table: pa.Table) -> ColumnBlock | None:
+    """Return Arrow columns as they lie in memory: this is how nearly all of a large pool is read.
 
-
-def _from_arrow(table: pa.Table) -> NDArray[Any]:
-    dtype = np.float32 if pa.types.is_float32(table.schema.types[0]) else np.float64
-    X = np.empty(table.shape, dtype=dtype, order="F")
-    for values, column in zip(X.T, table.columns, strict=True):
-        start = 0
-        for chunk in column.chunks:
-            # Missing values come out as NaN.
-            values[start : start + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
-            start += len(chunk)
-    return X
+    None if they have to be converted: if they are not all floats of one type, have nulls, or lie in several pieces.
+    """
+    kind = table.schema.types[0] if table.num_columns else pa.null()
+    if kind not in {pa.float32(), pa.float64()} or any(other != kind for other in table.schema.types):
+        return None
+    if any(column.num_chunks != 1 or column.null_count for column in table.columns):
+        return None
+    return ColumnBlock([column.chunk(0).to_numpy() for column in table.columns])
 
 
 def _numbers(values: nw.Series[Any]) -> NDArray[Any]:

@@ -7,13 +7,15 @@ slope, times the length of the row. No (K, n, C) array is made, and the interpre
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.lanes import LANES
-from minmargin.rows import Matrix
+from minmargin.rows import ColumnBlock
 from minmargin.simd import (
     GROUP,
     SQUARE,
@@ -31,6 +33,8 @@ from minmargin.simd import (
     turn,
 )
 
+Dense: TypeAlias = NDArray[Any] | ColumnBlock
+
 #: What is reduced to one number a row: the lowest gap between two logits, or one of the scores.
 LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE = range(6)
 
@@ -38,7 +42,7 @@ _ONE, _HALF, _ZERO, _INFINITY = np.float32(1.0), np.float32(0.5), np.float32(0.0
 
 
 def keep(
-    X: Matrix,
+    X: Dense | sparse.csr_array,
     weights: NDArray[np.float32],
     *,
     n_models: int,
@@ -54,7 +58,7 @@ def keep(
     """Return the rows that may matter, their rough scores and squared lengths, and whether all numbers are finite.
 
     Args:
-        X: (n, D) rows, dense with rows or columns in one piece, or CSR.
+        X: (n, D) rows.
         weights: as `pack` gives them; for CSR, (D + 1, outputs), the constants first.
         n_models: K.
         n_outputs: O, one per class, or a single one for two classes.
@@ -76,17 +80,32 @@ def keep(
     if isinstance(X, sparse.csr_array):
         n_kept, finite = _keep_sparse(X.indptr, X.indices, X.data, weights, *shape, limits, *kept)
     else:
-        by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
-        X = X if by_columns else np.ascontiguousarray(X)
-        flat = (X.T if by_columns else X).reshape(-1)
-        n_kept, finite = _keep_dense(flat, by_columns, n, n_features, weights, span, *shape, limits, *kept)
+        flat, addresses = _in_memory(X if n >= LANES else _padded(X))
+        n_kept, finite = _keep_dense(
+            flat, addresses, max(n, LANES), n_features, weights, span, *shape, limits, *kept
+        )
     return index[:n_kept], values[:n_kept], squares[:n_kept], finite
+
+
+def _padded(X: Dense) -> NDArray[Any]:
+    """Return rows with as many zeros below them as a panel needs."""
+    rows = np.asarray(X)
+    return np.vstack([rows, np.zeros((LANES - len(rows), rows.shape[1]), dtype=rows.dtype)])
+
+
+def _in_memory(X: Dense) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return an array that begins where rows do, and no addresses; or, if columns lie together, their addresses."""
+    if isinstance(X, ColumnBlock):
+        return X.columns[0], np.array([column.ctypes.data for column in X.columns], dtype=np.int64)
+    if X.flags.f_contiguous and not X.flags.c_contiguous:
+        return X.T.reshape(-1), X.ctypes.data + np.arange(X.shape[1]) * X.strides[1]
+    return np.ascontiguousarray(X).reshape(-1), np.empty(0, np.int64)
 
 
 @njit(nogil=True, cache=True)
 def _keep_dense(  # type: ignore[no-untyped-def]
     flat,
-    by_columns,
+    addresses,
     n,
     n_features,
     weights,
@@ -106,19 +125,21 @@ def _keep_dense(  # type: ignore[no-untyped-def]
     logits = aligned(np.empty((n_groups * GROUP + 1) * LANES, np.float32))
     lengths, rough, work = np.empty(LANES, np.float32), np.empty(LANES, np.float32), _workspace(n_outputs)
     n_kept, finite = 0, True
-    for first in range(0, n, LANES):
-        _fill_panel(flat, by_columns, n, n_features, first, panel)
+    for start in range(0, n, LANES):
+        # The last panel is filled up with rows that were in the one before.
+        first = min(start, n - LANES)
+        _fill_panel(flat, addresses, n_features, first, panel)
         squared_lengths(panel, n_features, lengths)
-        for start in range(0, n_features, span):
-            stop = min(start + span, n_features)
+        for d in range(0, n_features, span):
             for group in range(n_groups):
-                multiply(panel, start, stop, weights, group * group_size, logits, group * GROUP * LANES)
+                stop, at, to = min(d + span, n_features), group * group_size, group * GROUP * LANES
+                multiply(panel, d, stop, weights, at, logits, to)
         _reduce(logits, n_models, n_outputs, score, softmax, limits[3:], lengths, work, rough)
         doubt = doubtful(rough, lengths, limits)
         if doubt != 0:
-            n_rows = min(LANES, n - first)
-            n_kept = _append(doubt, rough, lengths, first, n_rows, n_kept, index, values, squares)
-            for i in range(n_rows):
+            last = min(first + LANES, len(index))
+            n_kept = _append(doubt, rough, lengths, first, start, last, n_kept, index, values, squares)
+            for i in range(LANES):
                 finite &= bool(lengths[i] < _INFINITY)
     return n_kept, finite
 
@@ -148,34 +169,31 @@ def _keep_sparse(  # type: ignore[no-untyped-def]
                 logits[o * LANES + i] = sums[o]
         _reduce(logits, n_models, n_outputs, score, softmax, limits[3:], lengths, work, rough)
         doubt = doubtful(rough, lengths, limits)
-        n_kept = _append(doubt, rough, lengths, first, n_rows, n_kept, index, values, squares)
+        last = first + n_rows
+        n_kept = _append(doubt, rough, lengths, first, first, last, n_kept, index, values, squares)
     return n_kept, finite
 
 
 @njit(nogil=True, cache=True)
-def _fill_panel(flat, by_columns, n, n_features, first, panel):  # type: ignore[no-untyped-def]
-    n_rows = min(LANES, n - first)
-    n_turned = 0
-    if n_rows < LANES:
-        panel[:] = _ZERO
-    elif by_columns:
-        gather(flat, first, n, n_features, panel)
+def _fill_panel(flat, addresses, n_features, first, panel):  # type: ignore[no-untyped-def]
+    if len(addresses):
+        gather(flat, addresses, first, n_features, panel)
         return
-    else:
-        n_turned = n_features - n_features % SQUARE
-        for d in range(0, n_turned, SQUARE):
-            turn(flat, first * n_features + d, n_features, panel, d * LANES)
-    row_step, column_step = (1, n) if by_columns else (n_features, 1)
+    n_turned = n_features - n_features % SQUARE
+    for d in range(0, n_turned, SQUARE):
+        turn(flat, first * n_features + d, n_features, panel, d * LANES)
     for d in range(n_turned, n_features):
-        for i in range(n_rows):
-            panel[d * LANES + i] = flat[(first + i) * row_step + d * column_step]
+        for i in range(LANES):
+            panel[d * LANES + i] = flat[(first + i) * n_features + d]
 
 
 @njit(nogil=True, cache=True)
-def _append(doubt, rough, lengths, first, n_rows, n_kept, index, values, squares):  # type: ignore[no-untyped-def]
-    for i in range(n_rows):
+def _append(doubt, rough, lengths, first, start, last, n_kept, index, values, squares):  # type: ignore[no-untyped-def]
+    """Append the rows from `start` to `last` that have a bit in `doubt`, which begins with row `first`."""
+    for row in range(start, last):
+        i = row - first
         if (doubt >> i) & 1:
-            index[n_kept], values[n_kept], squares[n_kept] = first + i, rough[i], lengths[i]
+            index[n_kept], values[n_kept], squares[n_kept] = row, rough[i], lengths[i]
             n_kept += 1
     return n_kept
 

@@ -19,6 +19,30 @@ Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 Rows: TypeAlias = NDArray[Any] | sparse.csr_array | Frame
 
 
+class ColumnBlock:
+    """(n, D) floats whose columns lie apart in memory, as a reader left them. A view: nothing is copied.
+
+    Attributes:
+        columns: D arrays (n,) of one float type, each in one piece.
+    """
+
+    def __init__(self, columns: Sequence[NDArray[Any]]) -> None:
+        self.columns = columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and D."""
+        return len(self.columns[0]), len(self.columns)
+
+    def __getitem__(self, index: NDArray[np.intp]) -> NDArray[Any]:
+        """Return some of the rows, as a matrix."""
+        return np.stack([column[index] for column in self.columns], axis=1)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all rows, as a matrix."""
+        return np.stack(self.columns, axis=1, dtype=dtype, casting="same_kind")
+
+
 def count_rows(rows: Rows) -> int:
     """Return how many rows there are."""
     return int(rows.shape[0])

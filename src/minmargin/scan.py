@@ -111,7 +111,7 @@ class Scan:
 
         def work(block: Block) -> tuple[int, NDArray[np.float64]]:
             candidates, check = self._candidates(block)
-            scores = screen.scores(candidates.X)
+            scores = screen.scores(candidates.as_read)
             if not np.isfinite(scores.sum()):
                 check()
             return block.first_row, scores
@@ -163,7 +163,7 @@ class Scan:
                 check()
             else:
                 threshold = None if bound is None else bound.score
-                near = screen.near(everything.X, threshold=threshold, size=shortlist.size)
+                near = screen.near(everything.as_read, threshold=threshold, size=shortlist.size)
                 if not near.finite:
                     check()
                 candidates = everything.take(partial.not_behind(block.first_row, near))
@@ -214,10 +214,10 @@ class Scan:
     ) -> Iterator[Any]:
         done, total = 0, self.source.pool.n_rows
         self.progress("scanning", 0, total)
-        blocks_of_pool = blocks(
-            self.source.pool.chunks(self.source.kinds, self.chunk_size), self._block_sizes(screened=screened)
-        )
-        for part in run_locally(work, blocks_of_pool, effective_n_jobs(self.n_jobs)):
+        chunks = self.source.pool.chunks(self.source.kinds, self.chunk_size)
+        sizes = self._block_sizes(screened=screened)
+        least = _FIRST_BLOCK if self.scorer.rowwise else None
+        for part in run_locally(work, blocks(chunks, sizes, least=least), effective_n_jobs(self.n_jobs)):
             done += size_of(part)
             yield part
             self.progress("scanning", done, total)

@@ -46,7 +46,7 @@ from scipy import sparse
 from minmargin import rough
 from minmargin.lanes import EXP_ERROR
 from minmargin.margins import ScoreName
-from minmargin.rows import Matrix
+from minmargin.rows import ColumnBlock, Matrix
 from minmargin.simd import pack
 from minmargin.topb import Near
 
@@ -118,7 +118,7 @@ class LinearScreen:
     def _sparse_weights(self) -> NDArray[np.float32]:
         return np.vstack([self.constants, self.weights.T]).astype(np.float32)
 
-    def near(self, X: Matrix, *, threshold: float | None, size: int | None) -> Near:
+    def near(self, X: Matrix | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
         """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
         allowed = math.inf if threshold is None else self._allowed(threshold)
         slope = self._slope(X)
@@ -135,7 +135,7 @@ class LinearScreen:
             index, lower = index[near], lower[near]
         return Near(index, lower)
 
-    def scores(self, X: Matrix) -> NDArray[np.float64]:
+    def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 gives them."""
         kind = rough.LOWEST_MARGIN if self.kind == rough.LOWEST_GAP else self.kind
         _, values, _, _ = self._keep(X, kind, math.inf, 0.0, 0.0)
@@ -143,7 +143,7 @@ class LinearScreen:
         return scores / self.n_models if kind == rough.VOTES else scores
 
     def _keep(
-        self, X: Matrix, kind: int, allowed: float, slope: float, logit_slope: float
+        self, X: Matrix | ColumnBlock, kind: int, allowed: float, slope: float, logit_slope: float
     ) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float32], bool]:
         return rough.keep(
             X,
@@ -159,7 +159,7 @@ class LinearScreen:
             longest=_HUGE / max(self.weight_length, 1.0),
         )
 
-    def _logit_slope(self, X: Matrix, unit: float) -> float:
+    def _logit_slope(self, X: Matrix | ColumnBlock, unit: float) -> float:
         """Return how far a logit may be from its true value, per length of the row."""
         n_features = int(X.shape[1])
         if isinstance(X, sparse.csr_array):
@@ -174,7 +174,7 @@ class LinearScreen:
         # The length itself is a float32 sum of squares.
         return (gamma * self.weight_length + lost) * (1.0 + 1e-5 + (n_features + 16) * _UNIT)
 
-    def _slope(self, X: Matrix) -> float:
+    def _slope(self, X: Matrix | ColumnBlock) -> float:
         """Return how far a rough score may be from its true value, per length of the row."""
         of_logit = self._logit_slope(X, _UNIT)
         if self.kind == rough.VOTES:

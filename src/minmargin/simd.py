@@ -99,16 +99,20 @@ def _turned(builder: Any, square: list[Any]) -> list[Any]:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def gather(typing_context: Any, columns: Any, at: Any, stride: Any, n_features: Any, panel: Any) -> Any:
-    """Set a panel from columns[at + feature * stride], ..., where a feature of neighboring rows lies together."""
+def gather(typing_context: Any, like: Any, addresses: Any, first: Any, n_features: Any, panel: Any) -> Any:
+    """Set a panel from columns that hold each feature by itself, from row `first` on.
 
-    def write(code: Code, columns: Any, at: Any, stride: Any, n_features: Any, panel: Any) -> None:
+    addresses: where in memory each column begins; like: any array of the columns' type.
+    """
+
+    def write(code: Code, like: Any, addresses: Any, first: Any, n_features: Any, panel: Any) -> None:
         with code.loop(0, n_features) as feature:
-            values = code.load_as(FLOAT, columns, code.place(at, (feature, stride)), LANES)
-            code.prefetch(columns, code.place(at, (feature, stride), AHEAD * LANES))
-            code.store(values, panel, code.place((feature, LANES)))
+            address = code.builder.load(code.builder.gep(addresses, [feature]))
+            column = code.builder.inttoptr(address, like.type)
+            code.store(code.load_as(FLOAT, column, first, LANES), panel, code.place((feature, LANES)))
+            code.prefetch(column, code.place(first, AHEAD * LANES))
 
-    return function(write, columns, at, stride, n_features, panel)
+    return function(write, like, addresses, first, n_features, panel)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

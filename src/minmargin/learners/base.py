@@ -23,7 +23,7 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
 class Screen(Protocol):
-    """A rough and fast look at one score of a committee."""
+    """A rough and fast look at one score of a committee. Rows come in the learner's form, or as a ColumnBlock."""
 
     def near(self, X: Any, *, threshold: float | None, size: int | None) -> Near:
         """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest.

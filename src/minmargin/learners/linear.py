@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.learners.base import Screen
 from minmargin.margins import ScoreName
-from minmargin.rows import Matrix
+from minmargin.rows import ColumnBlock, Matrix
 from minmargin.topb import Near
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ class _Expanded(NamedTuple):
     screen: Screen
     expansion: Expansion
 
-    def near(self, X: Matrix, *, threshold: float | None, size: int | None) -> Near:
-        return self.screen.near(self.expansion(X), threshold=threshold, size=size)
+    def near(self, X: Any, *, threshold: float | None, size: int | None) -> Near:
+        return self.screen.near(self._features(X), threshold=threshold, size=size)
 
-    def scores(self, X: Matrix) -> NDArray[np.float64]:
-        return self.screen.scores(self.expansion(X))
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        return self.screen.scores(self._features(X))
+
+    def _features(self, X: Any) -> Matrix:
+        return self.expansion(np.asarray(X) if isinstance(X, ColumnBlock) else X)

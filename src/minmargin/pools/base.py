@@ -47,12 +47,15 @@ class Block(NamedTuple):
     data: Rows
 
 
-def blocks(chunks: Iterable[Rows], sizes: Iterable[int]) -> Iterator[Block]:
+def blocks(chunks: Iterable[Rows], sizes: Iterable[int], *, least: int | None = None) -> Iterator[Block]:
     """Return the rows of `chunks` cut anew into blocks of the given sizes; the last one may be shorter.
 
     However the pool is chunked or split into files, a row is always handed to a model in the same block
     and at the same place in it. A model whose results depend on the shape of its input, or on where in
     it a row stands (any that multiplies matrices), therefore still gives one result per row.
+
+    For models whose results do not, blocks may be as short as `least`: then they end where chunks do, and hardly any
+    rows of two chunks need to be joined.
     """
     held: list[Rows] = []
     n_held = first_row = 0
@@ -69,5 +72,8 @@ def blocks(chunks: Iterable[Rows], sizes: Iterable[int]) -> Iterator[Block]:
         if start < n:
             held.append(slice_rows(chunk, start, n))
             n_held += n - start
+        if least is not None and n_held >= least:
+            yield Block(first_row, concat_rows(held))
+            held, n_held, first_row = [], 0, first_row + n_held
     if n_held:
         yield Block(first_row, concat_rows(held))
