@@ -53,4 +53,4 @@ docs: $(VENV)/installed-dev  ## draw the pictures and write the help pages anew
 	$(BIN)/python docs/write_help.py
 
 clean:  ## remove what make made
-	rm -rf $(VENV) demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,24 +1,19 @@
-"""How fast a committee of 25 logistic regressions is trained, as ratios measured in one run.
+"""How fast a committee of 25 logistic regressions is trained.
 
-Three ways are timed in turn, several times over, and the medians are compared:
+Three ways are timed in turn. *default* is 25 scikit-learn fits, `LogisticRegression()` on the rows of each draw. It
+stops at a gradient that is small for it, or after 100 iterations; the table tells how many fits converged in its own
+eyes, and how far they were. *optimum* is the same with `tol=1e-10, max_iter=100_000`, which is where minmargin goes.
+*minmargin* is `fit_committee(X, y)`, the base and 25 members. Gradients are relative to the one at zero, and
+differences of coefficients, from those of *optimum*, to the largest.
 
-- default: 25 scikit-learn fits, `LogisticRegression()` on the rows of each draw. It stops at a gradient that is small
-  for it, or after 100 iterations; the table tells how many fits converged in its own eyes, and how far they were;
-- optimum: the same with `tol=1e-10, max_iter=100_000`, which is where minmargin goes;
-- minmargin: `fit_committee(X, y)`, the base and 25 members.
+Where a scikit-learn fit takes long, a few of the 25 are timed, and the time is taken for all of them. Features are
+either independent, the easiest case for any solver, or correlated with their neighbors, as pixels and sensors are.
 
-Where a scikit-learn fit takes long, a few of the 25 are timed, and the time is taken for all of them. Its products run
-on one thread: they are too narrow to gain from a second, and lose much on a machine that has other work. Features are
-either independent, the easiest case for any solver, or correlated with their neighbours, as pixels and sensors are.
-
-    python benchmarks/fit.py [--repeats 5] [--quick]
+    python benchmarks/fit.py [--quick] [--repeats 5] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import statistics
 import time
 import warnings
@@ -31,6 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import minmargin as mm
+from measuring import Report, Table, arguments_of, figure, times
 
 N_MODELS = 25
 # rows, features, classes, scikit-learn fits that are timed
@@ -88,7 +84,7 @@ def relative_gradient(
     return float(np.abs(gradient(coefficients, intercepts)).max() / np.abs(at_zero).max())
 
 
-def measure(problem: tuple[int, int, int, int], *, correlated: bool, repeats: int, optimum: bool) -> Measured:
+def measure(problem: tuple[int, int, int, int], *, correlated: bool, repeats: int) -> Measured:
     """Return what one problem takes."""
     *shape, n_timed = problem
     X, y = make_problem(*shape, correlated=correlated)
@@ -103,77 +99,89 @@ def measure(problem: tuple[int, int, int, int], *, correlated: bool, repeats: in
     ways: dict[str, Callable[[], object]] = {
         "minmargin": lambda: mm.fit_committee(X, y, n_models=N_MODELS, random_state=0),
         "default": lambda: fit_each("default"),
+        "optimum": lambda: fit_each("optimum", **OPTIMUM),
     }
-    if optimum:
-        ways["optimum"] = lambda: fit_each("optimum", **OPTIMUM)
-    times: dict[str, list[float]] = {way: [] for way in ways}
+    taken: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(repeats):
         for way, work in ways.items():
             start = time.perf_counter()
             work()
             seconds = time.perf_counter() - start
-            times[way].append(seconds if way == "minmargin" else seconds * N_MODELS / n_timed)
-    medians = {way: statistics.median(times[way]) for way in times}
+            taken[way].append(seconds if way == "minmargin" else seconds * N_MODELS / n_timed)
+    medians = {way: statistics.median(taken[way]) for way in taken}
     scorer = committee.scorer
     ours = [(scorer.member_weights[:, k].T, scorer.member_intercepts[k]) for k in range(n_timed)]
     differences = [
         np.abs(weights - model.coef_).max() / np.abs(model.coef_).max()
-        for (weights, _), model in zip(ours, models.get("optimum", []), strict=False)
+        for (weights, _), model in zip(ours, models["optimum"], strict=True)
     ]
     converged = sum(model.n_iter_.max() < model.max_iter for model in models["default"])
     return Measured(
         medians["minmargin"],
         medians["default"],
-        medians.get("optimum", float("nan")),
+        medians["optimum"],
         f"{converged}/{n_timed}",
         max(
             relative_gradient(X[drawn], y[drawn], model.coef_, model.intercept_)
             for drawn, model in zip(draws, models["default"], strict=True)
         ),
         max(relative_gradient(X[drawn], y[drawn], *model) for drawn, model in zip(draws, ours, strict=True)),
-        max(differences, default=float("nan")),
+        max(differences),
     )
 
 
-def print_table(*, correlated: bool, repeats: int, quick: bool) -> None:
-    """Print how all problems fare with features of one kind."""
-    print(
-        f"\n{'correlated' if correlated else 'independent'} features; seconds for {N_MODELS} models, then ratios"
+def compare(report: Report, *, correlated: bool, repeats: int, quick: bool) -> tuple[float, float]:
+    """Add the table for features of one kind; return the geometric means of both ratios."""
+    table = Table(
+        f"Seconds for {N_MODELS} models, {'correlated' if correlated else 'independent'} features",
+        [
+            "rows x features",
+            "minmargin",
+            "default",
+            "optimum",
+            "vs default",
+            "vs optimum",
+            "default converged",
+            "default's gradient",
+            "ours",
+            "difference",
+        ],
     )
-    columns = ["minmargin", "default", "optimum", "/default", "/optimum"]
-    columns += ["converged", "gradient", "ours", "difference"]
-    print(f"{'problem':>14}" + "".join(f"{column:>11}" for column in columns))
     ratios: list[tuple[float, float]] = []
     for problem in PROBLEMS:
-        largest = problem == PROBLEMS[-1]
-        found = measure(
-            problem,
-            correlated=correlated,
-            repeats=1 if quick and problem[1] > 200 else repeats,
-            optimum=not (quick and largest),
-        )
+        slow = problem[1] > 200
+        if quick and slow:
+            continue
+        found = measure(problem, correlated=correlated, repeats=min(repeats, 3) if slow else repeats)
         ratios.append((found.default / found.minmargin, found.optimum / found.minmargin))
-        cells = [f"{seconds:.3f}" for seconds in found[:3]] + [f"{ratio:.1f}" for ratio in ratios[-1]]
-        cells += [found.converged, *(f"{value:.0e}" for value in found[4:])]
-        name = "x".join(str(size) for size in problem[:3])
-        print(f"{name:>14}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
-    means = np.exp(np.nanmean(np.log(ratios), axis=0))
-    print(f"geometric means: {means[0]:.1f} of default fits, {means[1]:.1f} of fits to the optimum")
+        n, n_features, n_classes, _ = problem
+        name = f"{n:,} x {n_features}" + (f" x {n_classes} classes" if n_classes > 2 else "")
+        cells = [*map(figure, found[:3]), *map(times, ratios[-1]), found.converged]
+        table.rows.append([name, *cells, *(f"{value:.0e}" for value in found[4:])])
+    means = np.exp(np.mean(np.log(ratios), axis=0))
+    table.rows.append(["geometric mean", "", "", "", *map(times, means), "", "", "", ""])
+    report.add(table)
+    return float(means[0]), float(means[1])
 
 
 def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="one table, without the slowest baseline")
-    arguments = parser.parse_args()
+    """Measure both kinds of features."""
+    arguments = arguments_of(__doc__, repeats=(5, "rounds"))
     warnings.simplefilter("ignore", ConvergenceWarning)  # the table tells of it
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    for correlated in [True] if arguments.quick else [True, False]:
-        repeats = min(arguments.repeats, 3) if arguments.quick else arguments.repeats
-        print_table(correlated=correlated, repeats=repeats, quick=arguments.quick)
+    report = Report(__file__, __doc__, arguments)
+    repeats = 2 if arguments.quick else arguments.repeats
+    for correlated in (True, False):
+        of_default, of_optimum = compare(
+            report, correlated=correlated, repeats=repeats, quick=arguments.quick
+        )
+        kind = "correlated" if correlated else "independent"
+        for what, mean in (("to the optimum", of_optimum), ("with default settings", of_default)):
+            report.goal(
+                f"fit: {kind} features: geometric mean of at least 10 times 25 scikit-learn fits {what}",
+                times(mean),
+                met=mean >= 10,
+            )
+    report.write()
 
 
 if __name__ == "__main__":

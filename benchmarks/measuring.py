@@ -110,7 +110,7 @@ def describe_machine() -> dict[str, str]:
     blas = next((library for library in threadpool_info() if library["user_api"] == "blas"), {})
     return {
         "processor": cpu.get("model name", platform.machine()),
-        "cores": str(os.cpu_count()),
+        "cores": f"{len(os.sched_getaffinity(0))} of {os.cpu_count()}",
         "vector extensions": ", ".join(flag for flag in FLAGS_OF_NOTE if flag in flags) or "none of note",
         "cache": cpu.get("cache size", "unknown"),
         "memory": f"{memory / 2**30:.0f} GiB",

@@ -50,6 +50,7 @@ def main() -> None:
         __doc__,
         repeats=(3, "rounds"),
         limit=(120.0, "seconds after which a process is stopped"),
+        rows=(3e6, "no pool is larger than this"),
         folder=(None, "where to write the data; by default where temporary files go"),
     )
     if not DATA.exists():
@@ -61,6 +62,7 @@ def main() -> None:
     with folder_for_pools(arguments.folder) as folder:
         n_pool = write_covtype(folder)
         sizes = [5_000] if arguments.quick else [10_000, 100_000, n_pool, 5 * n_pool]
+        sizes = [n for n in sizes if n <= arguments.rows]
         # B is a tenth of the quick pool, so that nothing is picked whole.
         size = 500 if arguments.quick else 1_000
         found: dict[tuple[str, int], Found] = {}
@@ -86,6 +88,7 @@ class Found:
         """Return the cell: seconds, ratio to minmargin within a round, peak memory."""
         if self.stopped is not None:
             return self.stopped
+        assert fastest.seconds, f"minmargin itself was stopped: {fastest.stopped}"
         ratio = statistics.median(a / b for a, b in zip(self.seconds, fastest.seconds, strict=True))
         return f"{figure(statistics.median(self.seconds))} s, {times(ratio)}, {self.peak / 1e6:,.0f} MB"
 

@@ -279,7 +279,9 @@ def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
     if len(parts) == 1:
         return parts[0]
     dtype = np.float32 if all(part.dtype == np.float32 for part in parts) else np.float64
-    X = np.empty((frame.shape[0], sum(part.shape[1] for part in parts)), dtype=dtype, order="F")
+    n, width = frame.shape[0], sum(part.shape[1] for part in parts)
+    # Columns apart by more than their length: at powers of two they would all fall into the same cache sets.
+    X = np.empty((width, n + 16), dtype=dtype)[:, :n].T
     start = 0
     for part in parts:
         X[:, start : start + part.shape[1]] = part

@@ -61,7 +61,7 @@ def keep(
         X: (n, D) rows.
         weights: as `pack` gives them; for CSR, (D + 1, outputs), the constants first.
         n_models: K.
-        n_outputs: O, one per class, or a single one for two classes.
+        n_outputs: O, one per class, or a single one for two classes; for gaps, one per class but the first.
         span: how many features are summed at a time.
         score: which of the scores above.
         softmax: whether class scores are the softmax of the logits, and not the logits themselves.
@@ -97,8 +97,8 @@ def _in_memory(X: Dense) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return an array that begins where rows do, and no addresses; or, if columns lie together, their addresses."""
     if isinstance(X, ColumnBlock):
         return X.columns[0], np.array([column.ctypes.data for column in X.columns], dtype=np.int64)
-    if X.flags.f_contiguous and not X.flags.c_contiguous:
-        return X.T.reshape(-1), X.ctypes.data + np.arange(X.shape[1]) * X.strides[1]
+    if X.strides[0] == X.itemsize and not X.flags.c_contiguous:
+        return X[:, 0], X.ctypes.data + np.arange(X.shape[1]) * X.strides[1]
     return np.ascontiguousarray(X).reshape(-1), np.empty(0, np.int64)
 
 
@@ -211,7 +211,7 @@ def _reduce(logits, n_models, n_outputs, score, softmax, logit_slope, lengths, w
         if n_outputs == 1:
             lowest_size(logits, n_models, rough)
         else:
-            lowest_gap(logits, n_models * n_outputs, n_outputs, rough)
+            lowest_gap(logits, n_models * n_outputs, n_outputs, True, rough)
     elif score == VOTES:
         _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, rough)
     elif n_outputs == 1:
@@ -247,11 +247,11 @@ def _reduce_classes(logits, n_models, n_outputs, score, softmax, work, rough):  
     for k in range(n_models):
         add_scores(logits, k * size, n_outputs, softmax, scores, sums)
         if score == LOWEST_MARGIN or score == MEAN_MARGIN:  # noqa: PLR1714, SIM109 - compiled
-            lowest_gap(scores, n_outputs, n_outputs, gap)
+            lowest_gap(scores, n_outputs, n_outputs, False, gap)
             for i in range(LANES):
                 rough[i] = min(rough[i], gap[i]) if score == LOWEST_MARGIN else rough[i] + gap[i]
     if score == MARGIN_OF_MEAN:
-        lowest_gap(sums, n_outputs, n_outputs, rough)
+        lowest_gap(sums, n_outputs, n_outputs, False, rough)
     if score == MEAN_MARGIN or score == MARGIN_OF_MEAN:  # noqa: PLR1714, SIM109 - compiled
         for i in range(LANES):
             rough[i] /= n_models
@@ -283,6 +283,6 @@ def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, rough
     for i in range(LANES):
         doubt[i] += doubt[i]
     count_votes(logits, n_models * n_outputs, n_outputs, doubt, votes, in_doubt)
-    lowest_gap(votes, n_outputs, n_outputs, rough)
+    lowest_gap(votes, n_outputs, n_outputs, False, rough)
     for i in range(LANES):
         rough[i] = max(rough[i] - in_doubt[i], _ZERO)

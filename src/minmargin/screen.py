@@ -18,7 +18,8 @@ and C the number of classes. Every other class weighs no more than the second, s
 
 which exceeds a threshold t if d exceeds log((1 + (C - 1) t) / (1 - t)). For two classes this is an equality, and d is
 the size of the one logit. A row is dismissed by comparisons alone if every member's d lies above that value by more
-than the errors of two logits. What is left lies close to a boundary, closer than float32 can tell, or, with more than
+than the errors of two logits. Gaps do not change if all logits of a member are taken relative to those of one class,
+so that class costs no product. What is left lies close to a boundary, closer than float32 can tell, or, with more than
 two classes, within the slack of the inequality: it gets a second look, a float64 product, with u = 2^-53, and
 the normalizer. A softmax margin moves by no more than the largest change of a logit.
 
@@ -67,24 +68,53 @@ _ROUGH_SCORES: dict[ScoreName, int] = {
 
 
 @dataclass(frozen=True)
-class LinearScreen:
-    """The models of a linear committee, rounded for screening.
-
-    Attributes:
-        weights: (K * O, D) float64.
-        constants: (K * O,) float64.
-        n_outputs: O, one per class, or a single one for two classes.
-        softmax: whether class scores are the softmax of the logits, and not the logits themselves.
-        kind: which of the scores in `rough` is looked at.
-        weight_length: the largest length of a model's weights, constant included.
-    """
+class _Models:
+    """K models with O outputs each: weights (K * O, D), constants (K * O,), and the largest length of both together."""
 
     weights: NDArray[np.float64]
     constants: NDArray[np.float64]
     n_outputs: int
+
+    @cached_property
+    def length(self) -> float:
+        """Rounded up."""
+        return float(np.sqrt((self.weights**2).sum(axis=1) + self.constants**2).max()) * (1.0 + 1e-6)
+
+    @cached_property
+    def dense(self) -> NDArray[np.float32]:
+        """As products with dense rows read them."""
+        return pack(self.weights, self.constants, np.float32)
+
+    @cached_property
+    def csr(self) -> NDArray[np.float32]:
+        """As products with CSR rows read them."""
+        return np.vstack([self.constants, self.weights.T]).astype(np.float32)
+
+    def relative(self) -> _Models:
+        """Return the same models with all outputs relative to the first, which is left out: gaps stay the same."""
+        if self.n_outputs == 1:
+            return self
+        weights = self.weights.reshape(-1, self.n_outputs, self.weights.shape[1])
+        constants = self.constants.reshape(-1, self.n_outputs)
+        weights, constants = weights[:, 1:] - weights[:, :1], constants[:, 1:] - constants[:, :1]
+        return _Models(weights.reshape(-1, self.weights.shape[1]), constants.ravel(), self.n_outputs - 1)
+
+
+@dataclass(frozen=True)
+class LinearScreen:
+    """The models of a linear committee, rounded for screening.
+
+    Attributes:
+        models: one output per class, or a single one for two classes.
+        looked_at: what the rough look multiplies with: these, or for gaps the same relative to the first class.
+        softmax: whether class scores are the softmax of the logits, and not the logits themselves.
+        kind: which of the scores in `rough` is looked at.
+    """
+
+    models: _Models
+    looked_at: _Models
     softmax: bool
     kind: int
-    weight_length: float
 
     @classmethod
     def of(
@@ -98,31 +128,22 @@ class LinearScreen:
         """Return the screen of (D, K, O) weights and (K, O) intercepts; None if float32 cannot hold them."""
         n_features, n_models, n_outputs = weights.shape
         flat = np.ascontiguousarray(weights.reshape(n_features, n_models * n_outputs).T)
-        constants = intercepts.ravel()
-        lengths = np.sqrt((flat**2).sum(axis=1) + constants**2)
-        if not n_models or not lengths.max() < _HUGE:
+        models, kind = _Models(flat, intercepts.ravel(), n_outputs), _ROUGH_SCORES[score]
+        if not n_models or not models.length < _HUGE:
             return None
-        longest = float(lengths.max()) * (1.0 + 1e-6)
-        return cls(flat, constants, n_outputs, softmax, _ROUGH_SCORES[score], longest)
+        return cls(models, models.relative() if kind == rough.LOWEST_GAP else models, softmax, kind)
 
     @property
     def n_models(self) -> int:
         """K: how many models there are."""
-        return len(self.constants) // self.n_outputs
-
-    @cached_property
-    def _dense_weights(self) -> NDArray[np.float32]:
-        return pack(self.weights, self.constants, np.float32)
-
-    @cached_property
-    def _sparse_weights(self) -> NDArray[np.float32]:
-        return np.vstack([self.constants, self.weights.T]).astype(np.float32)
+        return len(self.models.constants) // self.models.n_outputs
 
     def near(self, X: Matrix | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
         """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
         allowed = math.inf if threshold is None else self._allowed(threshold)
         slope = self._slope(X)
-        index, values, squares, finite = self._keep(X, self.kind, allowed, slope, self._logit_slope(X, _UNIT))
+        logit_slope = _logit_slope(X, self.looked_at, _UNIT)
+        index, values, squares, finite = self._keep(X, self.looked_at, self.kind, allowed, slope, logit_slope)
         if not finite:
             return Near(index, np.full(len(index), -np.inf), finite=False)
         errors = slope * np.sqrt(squares.astype(np.float64))
@@ -138,52 +159,45 @@ class LinearScreen:
     def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 gives them."""
         kind = rough.LOWEST_MARGIN if self.kind == rough.LOWEST_GAP else self.kind
-        _, values, _, _ = self._keep(X, kind, math.inf, 0.0, 0.0)
+        _, values, _, _ = self._keep(X, self.models, kind, math.inf, 0.0, 0.0)
         scores = values.astype(np.float64)
         return scores / self.n_models if kind == rough.VOTES else scores
 
     def _keep(
-        self, X: Matrix | ColumnBlock, kind: int, allowed: float, slope: float, logit_slope: float
+        self,
+        X: Matrix | ColumnBlock,
+        models: _Models,
+        kind: int,
+        allowed: float,
+        slope: float,
+        logit_slope: float,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float32], bool]:
         return rough.keep(
             X,
-            self._sparse_weights if isinstance(X, sparse.csr_array) else self._dense_weights,
+            models.csr if isinstance(X, sparse.csr_array) else models.dense,
             n_models=self.n_models,
-            n_outputs=self.n_outputs,
+            n_outputs=models.n_outputs,
             span=_SPAN,
             score=kind,
             softmax=self.softmax,
             allowed=allowed,
             slope=slope,
             logit_slope=logit_slope,
-            longest=_HUGE / max(self.weight_length, 1.0),
+            longest=_HUGE / max(models.length, 1.0),
         )
-
-    def _logit_slope(self, X: Matrix | ColumnBlock, unit: float) -> float:
-        """Return how far a logit may be from its true value, per length of the row."""
-        n_features = int(X.shape[1])
-        if isinstance(X, sparse.csr_array):
-            n_terms = int(np.diff(X.indptr).max(initial=0))
-        elif unit == _UNIT:
-            n_terms = min(n_features, _SPAN) + -(-n_features // _SPAN)
-        else:
-            n_terms = n_features
-        n_roundings = n_terms + 8  # a few more than can occur
-        gamma = n_roundings * unit / (1.0 - n_roundings * unit)
-        lost = (n_features + 2) * _TINY * (2.0 + self.weight_length)
-        # The length itself is a float32 sum of squares.
-        return (gamma * self.weight_length + lost) * (1.0 + 1e-5 + (n_features + 16) * _UNIT)
 
     def _slope(self, X: Matrix | ColumnBlock) -> float:
         """Return how far a rough score may be from its true value, per length of the row."""
-        of_logit = self._logit_slope(X, _UNIT)
+        of_logit = _logit_slope(X, self.looked_at, _UNIT)
         if self.kind == rough.VOTES:
             return 0.0
         if self.kind == rough.LOWEST_GAP:
-            return of_logit if self.n_outputs == 1 else 2.0 * of_logit
+            # Canonical logits are not relative: what all classes have in common costs them digits.
+            canonical = 2.0 * _logit_slope(X, self.models, _SMALL_UNIT)
+            return canonical + (of_logit if self.models.n_outputs == 1 else 2.0 * of_logit)
         if not self.softmax:
-            return 2.0 * of_logit + 2.0 * (self.n_models + 8) * _UNIT * self.weight_length
-        arithmetic = 4.0 * (2.0 * EXP_ERROR + (self.n_outputs + self.n_models + 12) * _UNIT)
+            return 2.0 * of_logit + 2.0 * (self.n_models + 8) * _UNIT * self.models.length
+        arithmetic = 4.0 * (2.0 * EXP_ERROR + (self.models.n_outputs + self.n_models + 12) * _UNIT)
         return (5.0 if self.kind == rough.VARIANCE else 1.0) * of_logit + arithmetic
 
     def _allowed(self, threshold: float) -> float:
@@ -193,11 +207,11 @@ class LinearScreen:
         if self.kind != rough.LOWEST_GAP:
             return threshold + _SLACK
         if not self.softmax:
-            return (0.5 if self.n_outputs == 1 else 1.0) * threshold * (1.0 + _SLACK)
+            return (0.5 if self.models.n_outputs == 1 else 1.0) * threshold * (1.0 + _SLACK)
         threshold = max(threshold, 0.0) + _SLACK
         if threshold >= 1.0:
             return math.inf
-        n_classes = max(self.n_outputs, 2)
+        n_classes = max(self.models.n_outputs, 2)
         return math.log1p((n_classes - 1) * threshold) - math.log1p(-threshold)
 
     def _score_bounds(
@@ -211,9 +225,9 @@ class LinearScreen:
             return lower - _SLACK, upper + _SLACK
         lower = np.maximum(lower, 0.0)
         if not self.softmax:
-            scale = 2.0 if self.n_outputs == 1 else 1.0
+            scale = 2.0 if self.models.n_outputs == 1 else 1.0
             return scale * lower * (1.0 - _SLACK), scale * upper * (1.0 + _SLACK)
-        others = max(self.n_outputs, 2) - 1
+        others = max(self.models.n_outputs, 2) - 1
         with np.errstate(over="ignore"):
             ratio = np.exp(-lower)
         return (1.0 - ratio) / (1.0 + others * ratio) - _SLACK, np.tanh(0.5 * upper) + _SLACK
@@ -224,13 +238,29 @@ class LinearScreen:
         """Return (n,) numbers just below and above the lowest margin of any model, from float64 logits."""
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(X, sparse.csr_array):
-                logits = np.ascontiguousarray((X.astype(np.float64) @ self.weights.T).T)
+                logits = np.ascontiguousarray((X.astype(np.float64) @ self.models.weights.T).T)
             else:
-                logits = self.weights @ X.T.astype(np.float64)
-            margins = _lowest_margins(logits, self.constants, self.n_outputs, self.softmax)
+                logits = self.models.weights @ X.T.astype(np.float64)
+            margins = _lowest_margins(logits, self.models.constants, self.models.n_outputs, self.softmax)
             lengths = np.sqrt(squares.astype(np.float64))
-        doubt = 2.0 * self._logit_slope(X, _SMALL_UNIT) * lengths + _SLACK * (1.0 + margins)
+        doubt = 2.0 * _logit_slope(X, self.models, _SMALL_UNIT) * lengths + _SLACK * (1.0 + margins)
         return margins - doubt, margins + doubt
+
+
+def _logit_slope(X: Matrix | ColumnBlock, models: _Models, unit: float) -> float:
+    """Return how far a logit may be from its true value, per length of the row."""
+    n_features = int(X.shape[1])
+    if isinstance(X, sparse.csr_array):
+        n_terms = int(np.diff(X.indptr).max(initial=0))
+    elif unit == _UNIT:
+        n_terms = min(n_features, _SPAN) + -(-n_features // _SPAN)
+    else:
+        n_terms = n_features
+    n_roundings = n_terms + 8  # a few more than can occur
+    gamma = n_roundings * unit / (1.0 - n_roundings * unit)
+    lost = (n_features + 2) * _TINY * (2.0 + models.length)
+    # The length itself is a float32 sum of squares.
+    return (gamma * models.length + lost) * (1.0 + 1e-5 + (n_features + 16) * _UNIT)
 
 
 def _lowest(

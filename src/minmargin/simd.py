@@ -200,13 +200,20 @@ def lowest_size(typing_context: Any, logits: Any, n_logits: Any, lowest: Any) ->
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def lowest_gap(typing_context: Any, scores: Any, n_scores: Any, n_outputs: Any, lowest: Any) -> Any:
-    """Set lowest[row] to the smallest difference between the two highest of a model's n_outputs scores."""
+def lowest_gap(
+    typing_context: Any, scores: Any, n_scores: Any, n_outputs: Any, zero_too: Any, lowest: Any
+) -> Any:
+    """Set lowest[row] to the smallest difference between the two highest of a model's n_outputs scores.
 
-    def write(code: Code, scores: Any, n_scores: Any, n_outputs: Any, lowest: Any) -> None:
+    With `zero_too`, a score of zero takes part that is not among them.
+    """
+
+    def write(code: Code, scores: Any, n_scores: Any, n_outputs: Any, zero_too: Any, lowest: Any) -> None:
         best, first, second = (Variable(code, math.inf) for _ in range(3))
+        zero_too = code.builder.trunc(zero_too, ir.IntType(1))
         with code.loop(0, n_scores, n_outputs) as start:
-            first.value = second.value = code.lanes(-math.inf)
+            first.value = code.lanes(0.0).where(zero_too, -math.inf)
+            second.value = -math.inf
             with code.loop(start, code.place(start, n_outputs)) as output:
                 score, leader = code.load(scores, code.place((output, LANES))), first.value
                 second.value = leader.lower(score).higher(second.value)
@@ -214,7 +221,7 @@ def lowest_gap(typing_context: Any, scores: Any, n_scores: Any, n_outputs: Any, 
             best.value = (first.value - second.value).lower(best.value)
         code.store(best.value, lowest, 0)
 
-    return function(write, scores, n_scores, n_outputs, lowest)
+    return function(write, scores, n_scores, n_outputs, zero_too, lowest)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -87,6 +87,16 @@ def test_scores_packed_inside_the_error_band_are_kept(seed, n_outputs, offset):
     assert_sound(X, weights, intercepts)
 
 
+@given(seed=st.integers(0, 2**32 - 1), common=st.sampled_from([1e3, 1e8, 1e12, 1e15]))
+def test_what_all_classes_have_in_common_loses_no_row(seed, common):
+    """Canonical logits then differ in their last digits only; relative ones do not know of that."""
+    rng = np.random.default_rng(seed)
+    weights, intercepts = models(rng, 20, 4, 3, 1.0)
+    weights += common * rng.normal(size=(20, 4, 1))
+    X = rng.normal(size=(50, 20))
+    assert_sound(X, weights, intercepts)
+
+
 @pytest.mark.parametrize("n_outputs", [1, 5])
 @pytest.mark.parametrize("score", SCORES)
 def test_a_screen_leaves_little_more_than_the_rows_that_belong(score, n_outputs):
