@@ -27,7 +27,7 @@ from minmargin.strategies import RowScore, Shortlist
 from minmargin.topb import Bound, Details, Ranked, TopB
 
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
-_SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 8192, 8192, 131_072
+_SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
 
 
 class Source(NamedTuple):
