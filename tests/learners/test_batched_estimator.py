@@ -119,7 +119,7 @@ def test_one_class_is_refused() -> None:
 
 
 def test_stopping_short_of_the_optimum_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched, "_CONVERGED", 1e-300)
+    monkeypatch.setattr(batched, "CONVERGED", 1e-300)
     with pytest.warns(ConvergenceWarning, match=r"^Training stopped at a relative gradient of"):
         mm.BatchedLogisticRegression().fit(X, y)
 

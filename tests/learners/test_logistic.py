@@ -99,3 +99,22 @@ def test_names_and_objects_resolve():
     assert "RandomForestClassifier" in resolve_learner("random-forest").name
     assert "HistGradientBoostingClassifier" in resolve_learner("gradient-boosting").name
     assert resolve_learner(mm.LogisticLearner(C=3)).C == 3
+
+
+@pytest.mark.parametrize("C", [0, -1.0, float("nan"), float("inf"), "1"])
+def test_a_penalty_that_is_no_positive_number_is_refused(C):
+    with pytest.raises(mm.InputError) as caught:
+        mm.LogisticLearner(C=C)
+    assert (
+        str(caught.value) == f"C={C!r} must be a positive number. 1.0 is usual; more fits the labels closer."
+    )
+
+
+@pytest.mark.parametrize("make", [mm.LogisticLearner, LogisticRegression])
+def test_a_weight_for_a_class_that_is_not_there_is_refused(make):
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(mm.InputError) as caught:
+        mm.fit_committee(X, y, learner=make(class_weight={0: 1.0, 7: 2.0}), n_models=2, random_state=0)
+    assert str(caught.value) == (
+        "class_weight has 7, but the classes are 0, 1. Use the labels as they are in y."
+    )

@@ -15,9 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from minmargin import margins
-from minmargin.learners.newton import fit_together
-
-_CONVERGED = 1e-6  # the largest gradient entry of an optimum, relative to the gradient at zero
+from minmargin.learners.newton import CONVERGED, fit_together
 
 
 class BatchedLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -35,7 +33,7 @@ class BatchedLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         C: the inverse strength of the penalty.
         fit_intercept: whether there is a free constant.
         class_weight: None, "balanced", or a weight for each class.
-        tol: the largest entry of the gradient to stop at, relative to the gradient at zero.
+        tol: the length of the gradient to stop at, relative to the gradient at zero.
 
     Attributes:
         classes_: (C,) the classes, sorted.
@@ -75,7 +73,7 @@ class BatchedLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             fit_intercept=self.fit_intercept,
             tolerance=self.tol,
         )
-        if optimum.gradient[0] > _CONVERGED:
+        if optimum.gradient[0] > CONVERGED:
             warnings.warn(
                 f"Training stopped at a relative gradient of {optimum.gradient[0]:.1g}. Standardize the features.",
                 ConvergenceWarning,

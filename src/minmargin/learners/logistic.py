@@ -19,11 +19,9 @@ from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
 from minmargin.learners.base import Progress, numeric_intake
 from minmargin.learners.linear import LinearScorer
-from minmargin.learners.newton import fit_together
+from minmargin.learners.newton import CONVERGED, fit_together
 from minmargin.rows import Matrix
 from minmargin.threads import one_thread_each
-
-_CONVERGED = 1e-6  # the gradient of an optimum, relative to the gradient at zero
 
 
 @dataclass(frozen=True)
@@ -80,21 +78,22 @@ class LogisticLearner:
         progress: Progress,
     ) -> LinearScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
-        rows, every_row = X.astype(np.float64), np.arange(len(labeled.codes))
         train = partial(
             fit_together,
-            rows,
+            X.astype(np.float64),
             labeled.codes,
             len(labeled.classes),
             C=self.C,
             fit_intercept=self.fit_intercept,
         )
+        draws = map(bootstrap.multiplicities, range(n_members))
         progress("training", 0, n_members + 1)
         with one_thread_each():
-            base = train(self._weights(labeled, every_row)[np.newaxis])
+            once = np.ones(len(labeled.codes), dtype=np.int64)
+            base = train(row_weights(labeled, once, self.class_weight)[np.newaxis])
             progress("training", 1, n_members + 1)
             members = train(
-                np.array([self._weights(labeled, bootstrap.indices(member)) for member in range(n_members)]),
+                np.array([row_weights(labeled, counts, self.class_weight) for counts in draws]),
                 start=base,
                 n_jobs=n_jobs,
                 on_member=lambda n_trained: progress("training", n_trained + 1, n_members + 1),
@@ -102,27 +101,33 @@ class LogisticLearner:
         warn_if_unconverged(np.concatenate([base.gradient, members.gradient]))
         return LinearScorer(base.coefficients, base.intercepts, members.coefficients, members.intercepts)
 
-    def _weights(self, labeled: LabeledSet, drawn: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return (n,) how much each labeled row counts in a draw."""
-        counts = np.bincount(drawn, minlength=len(labeled.codes)).astype(np.float64)
-        if self.class_weight is None:
-            return counts
-        from sklearn.utils.class_weight import compute_class_weight  # noqa: PLC0415 - a selection may need none of it
 
-        if isinstance(self.class_weight, Mapping):
-            unknown = [label for label in self.class_weight if label not in labeled.classes]
-            if unknown:
-                raise InputError(
-                    f"class_weight has {listing(map(repr, unknown))}, but the classes are "
-                    f"{listing(map(repr, labeled.classes.tolist()))}. Use the labels as they are in y."
-                )
-        by_class = compute_class_weight(self.class_weight, classes=labeled.classes, y=labeled.y[drawn])
-        return np.asarray(counts * by_class[labeled.codes])
+def row_weights(
+    labeled: LabeledSet, counts: NDArray[np.integer[Any]], class_weight: Any
+) -> NDArray[np.float64]:
+    """Return (n,) how much each labeled row counts in a draw that holds it so many times.
+
+    `class_weight` is as in `LogisticLearner`; "balanced" weights are those of the draw.
+    """
+    weights = counts.astype(np.float64)
+    if class_weight is None:
+        return weights
+    from sklearn.utils.class_weight import compute_class_weight  # noqa: PLC0415 - a selection may need none of it
+
+    if isinstance(class_weight, Mapping):
+        unknown = [label for label in class_weight if label not in labeled.classes]
+        if unknown:
+            raise InputError(
+                f"class_weight has {listing(unknown)}, but the classes are "
+                f"{listing(labeled.classes.tolist())}. Use the labels as they are in y."
+            )
+    by_class = compute_class_weight(class_weight, classes=labeled.classes, y=labeled.y, sample_weight=weights)
+    return np.asarray(weights * by_class[labeled.codes])
 
 
 def warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
     """Warn if a model's gradient, relative to the one at zero, is not that of an optimum."""
-    n_far = int((gradients > _CONVERGED).sum())
+    n_far = int((gradients > CONVERGED).sum())
     if n_far:
         warnings.warn(
             f"{n_far} of {len(gradients)} logistic models stopped short of the optimum (relative gradient up to "

@@ -35,9 +35,12 @@ from minmargin.learners.newton_views import (
 )
 from minmargin.rows import Matrix
 
-__all__ = ["ColumnTransforms", "Optimum", "fit_together"]
+__all__ = ["CONVERGED", "ColumnTransforms", "Optimum", "fit_together"]
 
 Result = TypeVar("Result")
+
+#: The gradient of an optimum, relative to the gradient at zero, is no longer than this.
+CONVERGED = 1e-6
 
 _FULL_HESSIAN = 160  # coefficients of a member up to which its whole Hessian is factored
 _AS_WELL_DENSE = 2_000_000  # entries up to which CSR rows are trained on as dense ones

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.class_weight import compute_class_weight
 
 from minmargin.bootstrap import Bootstrap
 from minmargin.labeled import LabeledSet
@@ -22,7 +21,7 @@ from minmargin.learners.base import Progress
 from minmargin.learners.batched import BatchedLogisticRegression
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.linear import LinearScorer
-from minmargin.learners.logistic import warn_if_unconverged
+from minmargin.learners.logistic import row_weights, warn_if_unconverged
 from minmargin.learners.newton import ColumnTransforms, Optimum, fit_together
 from minmargin.learners.recognition import (
     LinearModel,
@@ -79,13 +78,9 @@ def train_together(
 
     def prepare(member: int | None) -> _Task:
         drawn = np.arange(len(labeled.y)) if member is None else bootstrap.indices(member)
-        y = labeled.y[drawn]
-        weights = np.bincount(drawn, minlength=len(labeled.y)).astype(np.float64)
-        if last.class_weight is not None:
-            by_class = compute_class_weight(last.class_weight, classes=labeled.classes, y=y)
-            weights *= by_class[labeled.codes]
-        fitted = None if transformers is None else clone(transformers).fit(X[drawn], y)
-        return _Task(read_columns(fitted, n_columns), weights)
+        counts = np.bincount(drawn, minlength=len(labeled.y))
+        fitted = None if transformers is None else clone(transformers).fit(X[drawn], labeled.y[drawn])
+        return _Task(read_columns(fitted, n_columns), row_weights(labeled, counts, last.class_weight))
 
     # The time is spent below, and told of there.
     base, members = fit_all(prepare, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=lambda *_: None)
