@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint format bench bench-quick docs clean
+.PHONY: help setup demo test test-torch lint format bench bench-quick docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -20,6 +20,11 @@ $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+# By exact version: a range fetches a newer build of torch, with gigabytes of CUDA packages.
+$(VENV)/installed-torch: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 triton==3.9.0
+	@touch $@
+
 setup: $(VENV)/installed-dev  ## make .venv with the package and all development tools
 
 demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-learn, into demo/
@@ -27,6 +32,16 @@ demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-lear
 
 test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% coverage
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term-missing --cov-fail-under=95
+
+# What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
+TORCH_TESTS := tests/gpu tests/networks tests/learners/test_mlp.py tests/learners/test_module.py \
+	tests/property/test_network_screens.py tests/strategies/test_greedy_device.py tests/test_device.py \
+	tests/test_package.py docs/networks.md src/minmargin/gpu src/minmargin/networks
+TORCH_CODE := src/minmargin/gpu/*,src/minmargin/networks/*,src/minmargin/learners/m*.py,src/minmargin/learners/network.py
+
+test-torch: $(VENV)/installed-torch  ## install torch and run the tests that need it; fails below 95% coverage of networks
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report= $(TORCH_TESTS)
+	$(BIN)/coverage report --include='$(TORCH_CODE)' --omit=nothing --fail-under=95
 
 lint: $(VENV)/installed-dev  ## check style and types
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ settings.register_profile(
 settings.load_profile("minmargin")
 
 _SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the page on networks where torch, an extra, is not installed, and tests of a GPU where there is none."""
+    from minmargin.device import resolve_device  # noqa: PLC0415 - coverage begins after this file is imported
+
+    has_torch = importlib.util.find_spec("torch") is not None
+    for item in items:
+        if item.path.name == "networks.md" and not has_torch:
+            item.add_marker(pytest.mark.skip(reason="torch is not installed"))
+        if item.get_closest_marker("gpu") and resolve_device("auto") == "cpu":
+            item.add_marker(pytest.mark.skip(reason="there is no CUDA GPU"))
 
 
 @pytest.fixture(scope="session")

@@ -266,6 +266,8 @@ def test_the_manifest_has_settings_seed_counts_versions_and_seconds(batch: mm.Ba
         "seed": 0,
         "preprocess": "none",
         "scoring_path": "linear models, trained together; float32 screen, canonical float64 decision",
+        "device": "cpu",
+        "precision": "float32",
         "n_jobs": 1,
         "chunk_size": 131_072,
     }

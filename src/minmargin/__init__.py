@@ -17,7 +17,8 @@ from minmargin.errors import (
     MissingExtraError,
     ScoringError,
 )
-from minmargin.learners import LogisticLearner
+from minmargin.learners import LogisticLearner, MLPLearner
+from minmargin.learners.module import ModuleLearner
 from minmargin.selection import select
 from minmargin.strategies import (
     BalancedMargin,
@@ -43,9 +44,11 @@ __all__ = [
     "InputError",
     "KCenters",
     "LogisticLearner",
+    "MLPLearner",
     "MemberFitError",
     "MinMarginError",
     "MissingExtraError",
+    "ModuleLearner",
     "RandomMarginMix",
     "Reasons",
     "ScoringError",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from minmargin.batch import Batch
 from minmargin.bootstrap import Bootstrap, draw_sizes
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.errors import InputError
+from minmargin.device import Device, check_device, check_precision, resolve_device
+from minmargin.errors import DataWarning, InputError
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
 from minmargin.learners import (
@@ -24,15 +27,17 @@ from minmargin.learners import (
 )
 from minmargin.manifest import Stopwatch, make_manifest
 from minmargin.margins import ScoreName
-from minmargin.pools import open_pool
 from minmargin.rows import Matrix
-from minmargin.scan import Scan, Source, bind, empty_pool
+from minmargin.scan import Scan, Source, bind_pool, check_batch_size, too_large
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Context, RowScore, Strategy, resolve_strategy
 
 Preprocess: TypeAlias = Literal["none", "auto"]
 
 CHUNK_SIZE = 131_072
+
+# Multiplications for which starting a GPU, some seconds, is worth while.
+_WORTH_A_GPU = 1 << 36
 
 
 def silent(stage: str, done: int, total: int | None) -> None:
@@ -75,7 +80,7 @@ class Training:
         bootstrap = Bootstrap(labeled.codes, sizes, SeedTree.plant(random_state))
         return cls(labeled, resolved, intake, preprocess, bootstrap, float(bootstrap_fraction))
 
-    def fit(self, n_models: int, *, n_jobs: int, progress: Progress) -> Committee:
+    def fit(self, n_models: int, *, n_jobs: int, device: str, progress: Progress) -> Committee:
         """Return the trained committee."""
         stopwatch = Stopwatch()
         with stopwatch.stage("training"):
@@ -89,7 +94,9 @@ class Training:
 
                 preprocessor = TablePreprocessor.of(X, columns, sparse_output=self.learner.takes_sparse)
                 X = preprocessor.transform(X)
-            scorer = self.learner.fit(X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, progress=progress)
+            scorer = self.learner.fit(
+                X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, device=device, progress=progress
+            )
         return Committee(labeled.classes, self, preprocessor, scorer, X, stopwatch)
 
 
@@ -130,13 +137,16 @@ class Committee:
         fast: bool = False,
         n_jobs: int = -1,
         chunk_size: int = CHUNK_SIZE,
+        device: str = "auto",
+        precision: str = "float32",
         progress: Progress = silent,
     ) -> NDArray[np.float64]:
         """Return one float per pool row, in pool order; lower is picked first.
 
-        Exact scores are the same to the bit on every machine. With `fast`, a linear committee computes them in
-        float32, many times faster and to about six digits; for any other, or for a strategy of your own, there
-        is no faster way, and they are exact. The other arguments are those of `select`.
+        Exact scores are the same to the bit on every machine. With `fast`, a committee of linear models or of "mlp"
+        networks computes them in float32, many times faster and to about six digits; `device` and `precision` are
+        for that only. For any other, or for a strategy of your own, there is no faster way, and they are exact.
+        The other arguments are those of `select`.
         """
         by = self._check_strategy(resolve_strategy(strategy))
         if not isinstance(by, RowScore):
@@ -144,10 +154,18 @@ class Committee:
                 f"Strategy {by.name!r} has no score of a row by itself: each pick depends on the others. "
                 "Use select, or a strategy that is a row score."
             )
+        check_device(device)
         source = self.bind(pool, features=features)
-        scan = self._scan(source, n_jobs=n_jobs, chunk_size=chunk_size, progress=progress)
+        scan = self._scan(
+            source,
+            n_jobs=n_jobs,
+            chunk_size=chunk_size,
+            device=device if fast else "cpu",
+            precision=precision,
+            progress=progress,
+        )
         score: ScoreName | None = getattr(by, "screen", None)
-        screen = self.scorer.screen(score) if fast and score is not None else None
+        screen = scan.screen(score) if fast and score is not None else None
         return scan.scores(by) if screen is None else scan.rough_scores(screen)
 
     def select(
@@ -161,6 +179,8 @@ class Committee:
         keep: Sequence[str] = (),
         n_jobs: int = -1,
         chunk_size: int = CHUNK_SIZE,
+        device: str = "auto",
+        precision: str = "float32",
         progress: Progress = silent,
     ) -> Batch:
         """Return the batch of pool rows to label next. The arguments are those of `minmargin.select`."""
@@ -174,6 +194,8 @@ class Committee:
             id_column=id_column,
             n_jobs=n_jobs,
             chunk_size=chunk_size,
+            device=device,
+            precision=precision,
             progress=progress,
         )
 
@@ -197,20 +219,29 @@ class Committee:
         id_column: str | None,
         n_jobs: int,
         chunk_size: int,
+        device: str,
+        precision: str,
         progress: Progress,
     ) -> Batch:
         """Return the batch from a pool that was bound and checked."""
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))
-        scan = self._scan(source, n_jobs=n_jobs, chunk_size=chunk_size, progress=progress)
+        scan = self._scan(
+            source,
+            n_jobs=n_jobs,
+            chunk_size=chunk_size,
+            device=device,
+            precision=precision,
+            progress=progress,
+        )
         with stopwatch.stage("scanning"):
             kept = scan.keep(strategy.shortlists(batch_size))
         if kept.n_rows < batch_size:
-            raise _too_large(batch_size, kept.n_rows, source)
+            raise too_large(batch_size, kept.n_rows, source)
         with stopwatch.stage("finishing"):
-            context = Context(batch_size, self.training.bootstrap.seeds, self._labeled_vectors)
+            context = Context(batch_size, self.training.bootstrap.seeds, self._labeled_vectors, device)
             picks = strategy.finish(kept.shortlists, context)
         manifest = make_manifest(
-            settings=self._settings(strategy, batch_size, n_jobs, chunk_size),
+            settings=self._settings(strategy, batch_size, scan),
             labeled=self.training.labeled.describe(),
             pool={"rows": kept.n_rows, **source.pool.describe()},
             n_rows_decided=kept.n_decided,
@@ -226,7 +257,7 @@ class Committee:
             ],
         )
 
-    def _settings(self, strategy: Strategy, batch_size: int, n_jobs: int, chunk_size: int) -> dict[str, Any]:
+    def _settings(self, strategy: Strategy, batch_size: int, scan: Scan) -> dict[str, Any]:
         return {
             "strategy": strategy.name,
             "strategy_options": getattr(strategy, "options", {}),
@@ -237,11 +268,15 @@ class Committee:
             "seed": self.training.bootstrap.seeds.root,
             "preprocess": self.training.preprocess,
             "scoring_path": self.scorer.path,
-            "n_jobs": n_jobs,
-            "chunk_size": chunk_size,
+            "device": scan.device,
+            "precision": scan.precision,
+            "n_jobs": scan.n_jobs,
+            "chunk_size": scan.chunk_size,
         }
 
-    def _scan(self, source: Source, *, n_jobs: int, chunk_size: int, progress: Progress) -> Scan:
+    def _scan(
+        self, source: Source, *, n_jobs: int, chunk_size: int, device: str, precision: str, progress: Progress
+    ) -> Scan:
         return Scan(
             source,
             self.training.intake,
@@ -251,8 +286,26 @@ class Committee:
             len(self.classes_),
             check_n_jobs(n_jobs),
             check_count("chunk_size", chunk_size, least=1),
+            self._device(source, device),
+            check_precision(precision),
             progress,
         )
+
+    def _device(self, source: Source, device: str) -> Device:
+        """Return where rows are looked at before the closest are scored exactly."""
+        n_rows, of_row = source.pool.n_rows, self.scorer.multiplications
+        possible = of_row > 0 and not sparse.issparse(self._fitted_on)
+        small = n_rows is not None and n_rows * of_row < _WORTH_A_GPU
+        if device == "auto" and (small or not possible):
+            return "cpu"
+        on = resolve_device(device)
+        if on == "cuda" and of_row and not possible:
+            warnings.warn(
+                "device='cuda' does not speed up this scan: sparse rows are looked at on the CPU.",
+                DataWarning,
+                stacklevel=5,
+            )
+        return on if possible else "cpu"
 
     def _labeled_vectors(self) -> Matrix:
         return self.scorer.vectors(self._fitted_on)
@@ -276,6 +329,7 @@ def fit_committee(
     id_column: str | None = None,
     preprocess: Preprocess = "none",
     n_jobs: int = -1,
+    device: str = "auto",
     progress: Progress = silent,
 ) -> Committee:
     """Return a committee trained on a labeled set, to score or select from several pools.
@@ -292,6 +346,7 @@ def fit_committee(
     """
     n_models = check_count("n_models", n_models, least=0, usual=25)
     n_jobs = check_n_jobs(n_jobs)
+    check_device(device)
     labeled = LabeledSet.of(X, y, features=features, not_features=[] if id_column is None else [id_column])
     training = Training.of(
         labeled,
@@ -300,33 +355,7 @@ def fit_committee(
         random_state=random_state,
         preprocess=preprocess,
     )
-    return training.fit(n_models, n_jobs=n_jobs, progress=progress)
-
-
-def bind_pool(
-    pool: Any,
-    intake: Intake,
-    *,
-    features: str | Sequence[str] | None = None,
-    id_column: str | None = None,
-    keep: Sequence[str] = (),
-) -> Source:
-    """Return the pool, opened, with its columns matched to what the learner takes."""
-    names = [features] if isinstance(features, str) else features
-    kept = [keep] if isinstance(keep, str) else list(keep)
-    carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
-    return bind(open_pool(pool), intake, features=names, carried=carried)
-
-
-def check_batch_size(batch_size: int, source: Source) -> int:
-    """Return a batch size that must be a positive number which the pool can fill."""
-    size = check_count("batch_size", batch_size, least=1)
-    n_rows = source.pool.n_rows
-    if n_rows == 0:
-        raise empty_pool(source)
-    if n_rows is not None and n_rows < size:
-        raise _too_large(size, n_rows, source)
-    return size
+    return training.fit(n_models, n_jobs=n_jobs, device=device, progress=progress)
 
 
 def check_strategy(strategy: Strategy, n_models: int, learner: Learner, *, probabilistic: bool) -> None:
@@ -340,10 +369,3 @@ def check_strategy(strategy: Strategy, n_models: int, learner: Learner, *, proba
             f"Strategy {strategy.name!r} needs class probabilities, and {learner.name} has only "
             "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
         )
-
-
-def _too_large(batch_size: int, n_rows: int, source: Source) -> InputError:
-    return InputError(
-        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {source.pool.name}). "
-        f"Use batch_size<={n_rows}."
-    )

@@ -18,7 +18,16 @@ from scipy import sparse
 
 from minmargin.errors import InputError, listing, nearest
 from minmargin.rows import ColumnBlock, Frame, Matrix, Rows
-from minmargin.schema import Column, Kind, Schema, column_of, is_missing, missing_column, schema_of
+from minmargin.schema import (
+    Column,
+    Kind,
+    Schema,
+    column_of,
+    is_missing,
+    missing_column,
+    not_a_table,
+    schema_of,
+)
 
 #: matrix: 2-D numeric array; sparse: CSR; text: 1-D array of strings; objects: 2-D array of anything;
 #: frame: the labeled set's own kind of data frame; table: a narwhals frame, for our preprocessing.
@@ -75,6 +84,8 @@ class Intake:
                 f"The labeled set has column names ({listing(c.name for c in self.columns)}) and the pool "
                 "has none. Give both as frames or files, or both as arrays."
             )
+        if len(pool.row_shape or ()) > 1:
+            raise not_a_table(pool.what, pool.shape or ())
         if pool.width != self.width and self.form != "text":
             raise InputError(
                 f"The pool has {pool.width:,} features and the labeled set has {self.width:,}. "

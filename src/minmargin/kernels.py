@@ -89,7 +89,8 @@ def _exp_nonpositive(x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _to_class_scores(logits, n_outputs, softmax, row, scores):  # type: ignore[no-untyped-def]
+def to_class_scores(logits, n_outputs, softmax, row, scores):  # type: ignore[no-untyped-def]
+    """Write one row's class scores under each model, made of its logits."""
     n_models = scores.shape[0]
     if not softmax:
         for k in range(n_models):
@@ -142,7 +143,7 @@ def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type
         for i in range(n_rows):
             for o in range(width):
                 of_row[o] = logits[o * DOUBLE_LANES + i]
-            _to_class_scores(of_row, n_outputs, softmax, first + i, scores)
+            to_class_scores(of_row, n_outputs, softmax, first + i, scores)
 
 
 @njit(nogil=True, cache=True)
@@ -156,7 +157,7 @@ def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, softmax
             d = indices[i]
             for o in range(width):
                 logits[o] += x * weights[d, o]
-        _to_class_scores(logits, n_outputs, softmax, row, scores)
+        to_class_scores(logits, n_outputs, softmax, row, scores)
 
 
 def norms(X: Matrix) -> NDArray[np.float64]:

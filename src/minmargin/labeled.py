@@ -15,7 +15,7 @@ from minmargin.fingerprint import fingerprint_rows
 from minmargin.labels import as_labels, encode_labels
 from minmargin.pools import is_path, read_frame
 from minmargin.rows import Frame, Rows, count_rows
-from minmargin.schema import Column, as_rows, missing_column, schema_of
+from minmargin.schema import Column, as_rows, missing_column, not_a_table, schema_of
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,16 @@ class LabeledSet:
         classes, codes = encode_labels(labels, count_rows(rows))
         columns = _feature_columns(rows, features, not_features)
         return cls(rows, columns, isinstance(features, str), from_files, labels, classes, codes)
+
+    def require_table(self) -> None:
+        """Raise an error for an array with more than two dimensions, which few learners take."""
+        if len(self.row_shape or ()) > 1:
+            raise not_a_table("The labeled set", self.rows.shape)
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """The shape of one row of an array; None if the rows have names."""
+        return None if isinstance(self.rows, nw.DataFrame) else tuple(int(n) for n in self.rows.shape[1:])
 
     @property
     def counts(self) -> NDArray[np.int64]:

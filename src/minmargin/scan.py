@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, cast
 
@@ -14,12 +16,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.candidates import Candidates
+from minmargin.checks import check_count
+from minmargin.device import Device, Precision
 from minmargin.engines import run_locally
 from minmargin.errors import InputError, MinMarginError, listing
 from minmargin.intake import Intake
 from minmargin.learners import Preprocessor, Progress, Scorer, Screen
 from minmargin.margins import ScoreName
-from minmargin.pools import Block, Pool, blocks
+from minmargin.pools import Block, Pool, blocks, open_pool
 from minmargin.rows import Frame, Matrix, count_rows, take_rows
 from minmargin.schema import Kind, missing_column
 from minmargin.seeds import SeedTree
@@ -28,6 +32,10 @@ from minmargin.topb import Bound, Details, Ranked, TopB
 
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
+_GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 25, 1 << 21  # 128 MB: each hand-over to a GPU has its price
+
+
+_SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
 
 
 class Source(NamedTuple):
@@ -39,7 +47,7 @@ class Source(NamedTuple):
     kinds: dict[str, Kind | None] | None
 
 
-def bind(
+def _bind(
     pool: Pool,
     intake: Intake,
     *,
@@ -74,6 +82,32 @@ def bind(
     return Source(pool, names, tuple(carried), kinds)
 
 
+def bind_pool(
+    pool: Any,
+    intake: Intake,
+    *,
+    features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    keep: Sequence[str] = (),
+) -> Source:
+    """Return the pool, opened, with its columns matched to what the learner takes."""
+    names = [features] if isinstance(features, str) else features
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
+    return _bind(open_pool(pool), intake, features=names, carried=carried)
+
+
+def check_batch_size(batch_size: int, source: Source) -> int:
+    """Return a batch size that must be a positive number which the pool can fill."""
+    size = check_count("batch_size", batch_size, least=1)
+    n_rows = source.pool.n_rows
+    if n_rows == 0:
+        raise empty_pool(source)
+    if n_rows is not None and n_rows < size:
+        raise too_large(size, n_rows, source)
+    return size
+
+
 class Kept(NamedTuple):
     """What one reading of a pool has kept: the shortlists, and how many rows were seen and scored canonically."""
 
@@ -94,6 +128,8 @@ class Scan:
     n_classes: int
     n_jobs: int
     chunk_size: int
+    device: Device
+    precision: Precision
     progress: Progress
 
     def scores(self, by: RowScore) -> NDArray[np.float64]:
@@ -130,22 +166,30 @@ class Scan:
         screens = [self._screen(shortlist) for shortlist in shortlists]
         one_at_a_time = Lock()
 
-        def work(block: Block) -> tuple[int, int]:
-            # A bound that is a little old dismisses a little less; the result is the same.
-            bounds = [top.bound for top in tops]
-            n_near, partials = self._keep_of(block, shortlists, screens, bounds)
-            with one_at_a_time:
-                for top, partial in zip(tops, partials, strict=True):
-                    top.merge(partial)
-            return count_rows(block.data), n_near
+        # Rows that screens leave are few, and may cost much each: they are shared out among threads of their own.
+        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as deciders:
 
-        parts = list(self._run(work, lambda part: part[0], screened=None not in screens))
+            def work(block: Block) -> tuple[int, int]:
+                # A bound that is a little old dismisses a little less; the result is the same.
+                bounds = [top.bound for top in tops]
+                n_near, partials = self._keep_of(block, shortlists, screens, bounds, deciders)
+                with one_at_a_time:
+                    for top, of_top in zip(tops, partials, strict=True):
+                        for partial in of_top:
+                            top.merge(partial)
+                return count_rows(block.data), n_near
+
+            parts = list(self._run(work, lambda part: part[0], screened=None not in screens))
         n_rows, n_decided = (sum(counts) for counts in zip(*parts, strict=True))
         return Kept([top.finish() for top in tops], n_rows, n_decided)
 
     def _screen(self, shortlist: Shortlist) -> Screen | None:
         score: ScoreName | None = getattr(shortlist.by, "screen", None)
-        return None if score is None or shortlist.size is None else self.scorer.screen(score)
+        return None if score is None or shortlist.size is None else self.screen(score)
+
+    def screen(self, score: ScoreName) -> Screen | None:
+        """Return the screen of a score, on the device of this scan."""
+        return self.scorer.screen(score, device=self.device, precision=self.precision)
 
     def _keep_of(
         self,
@@ -153,11 +197,12 @@ class Scan:
         shortlists: Sequence[Shortlist],
         screens: Sequence[Screen | None],
         bounds: Sequence[Bound | None],
-    ) -> tuple[int, list[TopB]]:
+        deciders: Executor,
+    ) -> tuple[int, list[list[TopB]]]:
+        """Return how many rows were scored canonically, and for each shortlist what is kept of the block."""
         everything, check = self._candidates(block)
         n_decided, partials = 0, []
         for shortlist, screen, bound in zip(shortlists, screens, bounds, strict=True):
-            partial = TopB(shortlist.size, self.seeds, bound)
             candidates = everything
             if screen is None:
                 check()
@@ -166,17 +211,35 @@ class Scan:
                 near = screen.near(everything.as_read, threshold=threshold, size=shortlist.size)
                 if not near.finite:
                     check()
-                candidates = everything.take(partial.not_behind(block.first_row, near))
+                not_behind = TopB(shortlist.size, self.seeds, bound).not_behind(block.first_row, near)
+                candidates = everything.take(not_behind)
             if shortlist.check_memory is not None:
                 n_rows = self.source.pool.n_rows or block.first_row + len(everything)
                 n_kept = n_rows if shortlist.size is None else min(n_rows, shortlist.size)
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
             n_decided += len(candidates)
-            if len(candidates):
-                describe = self._describer(block, candidates, shortlist)
-                partial.update(candidates.rows, _checked_scores(shortlist.by, candidates), describe)
-            partials.append(partial)
+            decide = partial(self._decide, block, shortlist, bound)
+            shares = [candidates] if screen is None else self._shares(candidates)
+            partials.append(list((map if len(shares) == 1 else deciders.map)(decide, shares)))
         return n_decided, partials
+
+    def _shares(self, candidates: Candidates) -> list[Candidates]:
+        """Return rows that each can be scored by themselves in shares for several threads."""
+        size = max(_SHARE // max(self.scorer.multiplications, 1), 64)
+        if len(candidates) <= size:
+            return [candidates]
+        places = np.arange(len(candidates))
+        return [candidates.take(places[start : start + size]) for start in range(0, len(places), size)]
+
+    def _decide(
+        self, block: Block, shortlist: Shortlist, bound: Bound | None, candidates: Candidates
+    ) -> TopB:
+        """Return what is kept of some rows of a block, scored canonically."""
+        kept = TopB(shortlist.size, self.seeds, bound)
+        if len(candidates):
+            describe = self._describer(block, candidates, shortlist)
+            kept.update(candidates.rows, _checked_scores(shortlist.by, candidates), describe)
+        return kept
 
     def _describer(
         self, block: Block, candidates: Candidates, shortlist: Shortlist
@@ -217,7 +280,12 @@ class Scan:
         chunks = self.source.pool.chunks(self.source.kinds, self.chunk_size)
         sizes = self._block_sizes(screened=screened)
         least = _FIRST_BLOCK if self.scorer.rowwise else None
-        for part in run_locally(work, blocks(chunks, sizes, least=least), effective_n_jobs(self.n_jobs)):
+        remaining = blocks(chunks, sizes, least=least)
+        parts: Iterator[Any] = iter(())
+        if self.device == "cuda":  # whose first block is large: the others wait for the bound that it gives
+            parts = run_locally(work, itertools.islice(remaining, 1), 1)
+        parts = itertools.chain(parts, run_locally(work, remaining, effective_n_jobs(self.n_jobs)))
+        for part in parts:
             done += size_of(part)
             yield part
             self.progress("scanning", done, total)
@@ -230,12 +298,14 @@ class Scan:
         For a scorer whose results depend on them, they depend on the committee alone.
         """
         per_row = max(self.scorer.n_members, 1) * self.n_classes
-        largest = _LARGEST_BLOCK
+        largest, most_floats = _LARGEST_BLOCK, _BLOCK_FLOATS
         if screened and self.scorer.rowwise:
             per_row, largest = self.intake.width, _LARGEST_SCREENED_BLOCK
-        while largest > _SMALLEST_BLOCK and largest * per_row > _BLOCK_FLOATS:
+            if self.device == "cuda":
+                largest, most_floats = _LARGEST_GPU_BLOCK, _GPU_BLOCK_FLOATS
+        while largest > _SMALLEST_BLOCK and largest * per_row > most_floats:
             largest //= 2
-        if self.scorer.rowwise:
+        if self.scorer.rowwise and self.device == "cpu":
             # Little can be screened before there is a bound: smaller blocks give one sooner.
             size = min(_FIRST_BLOCK, largest)
             while size < largest:
@@ -248,6 +318,14 @@ def empty_pool(source: Source) -> InputError:
     """Return the error for a pool without rows."""
     where = "" if source.pool.name == "the pool" else f" ({source.pool.name})"
     return InputError(f"The pool{where} has no rows. Give one with at least as many as are to be picked.")
+
+
+def too_large(batch_size: int, n_rows: int, source: Source) -> InputError:
+    """Return the error for a batch that the pool cannot fill."""
+    return InputError(
+        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {source.pool.name}). "
+        f"Use batch_size<={n_rows}."
+    )
 
 
 def _checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:

@@ -30,11 +30,29 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """What is known of rows before reading them: named columns, or the width of an array."""
+    """What is known of rows before reading them: named columns, or the shape of an array.
+
+    Attributes:
+        columns: the columns of a frame or file; None for an array.
+        shape: the shape of an array, or of its first chunk; None for named columns.
+        parsed: False if types were guessed from text (CSV) and another may be asked for.
+        what: what errors call these rows.
+    """
 
     columns: tuple[Column, ...] | None
-    width: int | None = None
-    parsed: bool = True  # False: types were guessed from text (CSV) and another may be asked for
+    shape: tuple[int, ...] | None = None
+    parsed: bool = True
+    what: str = "The pool"
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """The shape of one row of an array; None for named columns."""
+        return None if self.shape is None else self.shape[1:]
+
+    @property
+    def width(self) -> int | None:
+        """The features of an array, if it is a table; None for named columns."""
+        return None if self.shape is None else (*self.shape, 1)[1]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,7 +65,10 @@ class Schema:
 
 
 def as_rows(data: Any, what: str) -> Rows:
-    """Return in-memory data as an array, a CSR array or a narwhals frame; `what` names it in errors."""
+    """Return in-memory data as an array, a CSR array or a narwhals frame; `what` names it in errors.
+
+    An array may have more than two dimensions: few learners take one, and the others refuse it.
+    """
     if sparse.issparse(data):
         rows = sparse.csr_array(cast("Any", data))
         return rows if rows.has_sorted_indices else rows.sorted_indices()
@@ -67,12 +88,17 @@ def as_rows(data: Any, what: str) -> Rows:
         data = np.asarray(data)
     if data.ndim == 1 and data.dtype.kind in "OUT":
         return cast("Rows", data.astype(object))
-    if data.ndim != 2:
-        raise InputError(
-            f"{what} has shape {data.shape}, but rows and features need two dimensions. "
-            "Use X.reshape(len(X), -1)."
-        )
+    if data.ndim < 2:
+        raise not_a_table(what, data.shape)
     return cast("Rows", data)
+
+
+def not_a_table(what: str, shape: Sequence[int]) -> InputError:
+    """Return the error for an array that is not one of rows and features, where only that will do."""
+    return InputError(
+        f"{what} has shape {tuple(shape)}, but rows and features need two dimensions. "
+        "Use X.reshape(len(X), -1)."
+    )
 
 
 def _as_frame(data: Any, what: str) -> Frame | None:
@@ -104,11 +130,11 @@ def _as_frame(data: Any, what: str) -> Frame | None:
     return frame
 
 
-def schema_of(rows: Rows) -> Schema:
-    """Return the schema of rows in memory."""
+def schema_of(rows: Rows, what: str = "The pool") -> Schema:
+    """Return the schema of rows in memory; `what` names them in errors."""
     if isinstance(rows, nw.DataFrame):
         return Schema(tuple(column_of(name, rows[name]) for name in rows.columns))
-    return Schema(None, width=1 if rows.ndim == 1 else int(rows.shape[1]))
+    return Schema(None, tuple(int(n) for n in rows.shape), what=what)
 
 
 def column_of(name: str, values: nw.Series[Any]) -> Column:

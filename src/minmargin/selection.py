@@ -11,13 +11,13 @@ from minmargin.committee import (
     CHUNK_SIZE,
     Preprocess,
     Training,
-    bind_pool,
-    check_batch_size,
     check_strategy,
     silent,
 )
+from minmargin.device import check_device, check_precision
 from minmargin.labeled import LabeledSet
 from minmargin.learners import Progress
+from minmargin.scan import bind_pool, check_batch_size
 from minmargin.strategies import resolve_strategy
 
 
@@ -38,6 +38,8 @@ def select(
     preprocess: Preprocess = "none",
     n_jobs: int = -1,
     chunk_size: int = CHUNK_SIZE,
+    device: str = "auto",
+    precision: str = "float32",
     progress: Progress = silent,
 ) -> Batch:
     """Return the `batch_size` pool rows to label next, best first.
@@ -57,8 +59,8 @@ def select(
         batch_size: B, how many rows to pick.
         strategy: a name from `minmargin.strategies()`, a strategy object, or a function that takes
             `Candidates` and returns one float per row; lower is picked first.
-        learner: "logistic", "random-forest", "gradient-boosting", or any scikit-learn classifier. It is
-            copied, never changed.
+        learner: "logistic", "mlp", "random-forest", "gradient-boosting", any scikit-learn classifier, or a
+            function that makes a torch module. It is copied, never changed.
         n_models: K, how many members to train on bootstrap draws. None are trained for a strategy that
             looks at the base only.
         bootstrap_fraction: beta, the size of a draw as a fraction of each class; may exceed 1.
@@ -70,12 +72,18 @@ def select(
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
         n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
+        device: "cpu", "cuda", or "auto": a GPU, if there is one, for networks and for pools that are worth it. It
+            changes the time, and networks in their last digits; for a given committee, never the batch.
+        precision: "float32", or "fast": a GPU then looks at rows with fewer digits, and more of them are scored
+            exactly. It never changes the batch.
         progress: called with a stage, the units done and their total.
     """
     chosen = resolve_strategy(strategy)
     n_models = check_count("n_models", n_models, least=0, usual=25)
     chunk_size = check_count("chunk_size", chunk_size, least=1)
     n_jobs = check_n_jobs(n_jobs)
+    check_device(device)
+    check_precision(precision)
     not_features = [] if id_column is None else [id_column]
     labeled = LabeledSet.of(X, y, features=features, not_features=not_features)
     training = Training.of(
@@ -90,7 +98,7 @@ def select(
     check_strategy(chosen, n_models, training.learner, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
     n_members = n_models if chosen.needs == "members" else 0
-    committee = training.fit(n_members, n_jobs=n_jobs, progress=progress)
+    committee = training.fit(n_members, n_jobs=n_jobs, device=device, progress=progress)
     return committee.pick(
         source,
         batch_size,
@@ -98,5 +106,7 @@ def select(
         id_column=id_column,
         n_jobs=n_jobs,
         chunk_size=chunk_size,
+        device=device,
+        precision=precision,
         progress=progress,
     )

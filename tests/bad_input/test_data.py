@@ -333,6 +333,20 @@ def test_a_pool_without_rows_and_features_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"preprocess": "auto"}, {"learner": "random-forest"}, {"learner": LogisticRegression()}],
+    ids=str,
+)
+def test_images_are_refused_by_what_takes_tables(settings: dict[str, Any]) -> None:
+    fix = "but rows and features need two dimensions. Use X.reshape(len(X), -1)."
+    images = X.reshape(-1, 2, 2)
+    assert complaint(images[::5], **settings) == f"The labeled set has shape (30, 2, 2), {fix}"
+    assert complaint(pool=images, **settings) == f"The pool has shape (150, 2, 2), {fix}"
+    in_chunks = complaint(pool=iter([images]), **settings)
+    assert in_chunks == f"A chunk of the pool has shape (150, 2, 2), {fix}"
+
+
 @pytest.mark.parametrize(("pool", "kind"), [(None, "NoneType"), (5, "int")])
 def test_a_pool_of_another_kind_is_refused(pool: Any, kind: str) -> None:
     assert complaint(pool=pool) == (

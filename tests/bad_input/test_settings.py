@@ -193,7 +193,7 @@ class NoPool(Recorder):
 
 def test_the_nearest_name_is_suggested_for_an_unknown_learner() -> None:
     assert complaint(learner="randomforest") == (
-        "There is no learner 'randomforest' (names: 'logistic', 'random-forest', 'gradient-boosting'). "
+        "There is no learner 'randomforest' (names: 'logistic', 'mlp', 'random-forest', 'gradient-boosting'). "
         "Did you mean 'random-forest'? Any scikit-learn classifier can be passed as an object."
     )
 
@@ -213,7 +213,7 @@ def test_a_regressor_is_refused() -> None:
 def test_a_learner_of_another_kind_is_refused() -> None:
     assert complaint(learner={"C": 1.0}) == (
         "learner is a dict, which is not a scikit-learn classifier. "
-        "Use one, or one of the names 'logistic', 'random-forest', 'gradient-boosting'."
+        "Use one, or one of the names 'logistic', 'mlp', 'random-forest', 'gradient-boosting'."
     )
 
 

@@ -174,6 +174,17 @@ def test_features_are_comma_separated_or_repeated(
     assert json.loads(Path("run.json").read_text())["labeled"]["features"] == ["sepal_length", "petal_width"]
 
 
+def test_device_and_precision_reach_the_selection_and_change_no_row(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(monkeypatch, arguments()) == 0
+    expected = read()
+    assert run(monkeypatch, arguments(device="cpu", precision="fast", manifest="run.json")) == 0
+    settings = json.loads(Path("run.json").read_text())["settings"]
+    assert (settings["device"], settings["precision"]) == ("cpu", "fast")
+    assert read() == expected
+
+
 def test_kept_columns_and_ids_go_into_the_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, arguments("--keep", "color,petal_length", "--keep", "row_id")) == 0
     records = read()
@@ -281,6 +292,8 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "pool": ({"pool": "pool/*.parquet"}, "No file matches 'pool/*.parquet'."),
     "batch size": ({"batch_size": "0"}, "--batch-size 0 must be a whole number >= 1."),
+    "device": ({"device": "tpu"}, "--device tpu must be 'auto', 'cpu' or 'cuda'."),
+    "precision": ({"precision": "double"}, "--precision double must be 'float32' or 'fast'."),
     "suffix": (
         {"out": "batch.xlsx"},
         (
@@ -311,7 +324,7 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     "learner": (
         {"learner": "logistics"},
         (
-            "There is no learner 'logistics' (names: 'logistic', 'random-forest', 'gradient-boosting'). "
+            "There is no learner 'logistics' (names: 'logistic', 'mlp', 'random-forest', 'gradient-boosting'). "
             "Did you mean 'logistic'? Any scikit-learn classifier can be passed as an object."
         ),
     ),

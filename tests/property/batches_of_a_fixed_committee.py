@@ -34,8 +34,8 @@ class FixedWeights:
     def intake(self, labeled):
         return numeric_intake(labeled, takes_sparse=True, missing=False)
 
-    def fit(self, X, labeled, bootstrap, n_members, *, n_jobs, progress):
-        del labeled, bootstrap, n_jobs, progress
+    def fit(self, X, labeled, bootstrap, n_members, *, n_jobs, device, progress):
+        del labeled, bootstrap, n_jobs, device, progress
         rng = np.random.default_rng(5)
         shape = (X.shape[1], n_members, 3)
         return LinearScorer(

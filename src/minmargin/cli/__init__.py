@@ -26,7 +26,7 @@ __all__ = ["app", "main", "run"]
 
 # An argument with its value, or alone where its name cannot be an ordinary word.
 _ARGUMENT = re.compile(
-    r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep)"
+    r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision)"
     r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,']*)\3|(batch_size|bootstrap_fraction|n_models|n_jobs|id_column)\b)"
 )
 

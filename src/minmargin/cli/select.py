@@ -18,7 +18,7 @@ from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
 from minmargin.errors import InputError
-from minmargin.learners import LEARNERS
+from minmargin.learners import LEARNERS, is_module
 from minmargin.pools import find_files
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
@@ -54,7 +54,10 @@ def select_command(
     strategy: Annotated[str, typer.Option(help="How to pick; see 'minmargin strategies'.")] = "min-margin",
     learner: Annotated[
         str,
-        typer.Option(help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier."),
+        typer.Option(
+            help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier or of "
+            "torch modules."
+        ),
     ] = "logistic",
     n_models: Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")] = 25,
     bootstrap_fraction: Annotated[float, typer.Option(help="beta: size of a draw, per class.")] = 1.0,
@@ -81,6 +84,13 @@ def select_command(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeats a run; the manifest records it.")] = None,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1 uses all cores.")] = -1,
+    device: Annotated[
+        str,
+        typer.Option(help="auto, cpu or cuda: auto is a GPU where there is one and the work is worth it."),
+    ] = "auto",
+    precision: Annotated[
+        str, typer.Option(help="float32 or fast: how closely a GPU looks before rows are scored exactly.")
+    ] = "float32",
     manifest: Annotated[Path | None, typer.Option(help="Where the run's manifest goes, as JSON.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the manifest as JSON, for machines.")
@@ -112,6 +122,8 @@ def select_command(
             keep=_names(keep) or [],
             preprocess=_preprocess(preprocess, factory=factory),
             n_jobs=n_jobs,
+            device=device,
+            precision=precision,
             progress=progress,
         )
     write(batch, out)
@@ -154,12 +166,17 @@ def _preprocess(choice: PreprocessChoice | None, *, factory: bool) -> Any:
 
 
 def _make(reference: str) -> Any:
-    """Return what a factory named package.module:factory makes; the current folder is searched too."""
+    """Return what a factory named package.module:factory makes, or the factory itself if it makes torch modules.
+
+    The current folder is searched too.
+    """
     module_name, _, name = reference.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return getattr(importlib.import_module(module_name), name)()
+        factory = getattr(importlib.import_module(module_name), name)
+        made = factory()
     except Exception as error:
         raise InputError(f"--learner {reference} failed: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.pop(0)
+    return factory if is_module(made) else made

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from minmargin.errors import InputError, listing, nearest
 from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer, Screen
 from minmargin.learners.logistic import LogisticLearner
+from minmargin.learners.mlp import MLPLearner
 
 __all__ = [
     "LEARNERS",
     "Learner",
     "LogisticLearner",
+    "MLPLearner",
     "Preprocessor",
     "Progress",
     "Scorer",
     "Screen",
+    "is_module",
     "resolve_learner",
 ]
 
@@ -27,6 +32,20 @@ def _wrap(classifier: Any) -> Learner:
     from minmargin.learners.sklearn import SklearnLearner  # noqa: PLC0415 - see above
 
     return SklearnLearner(classifier)
+
+
+def _module_learner(factory: Any) -> Learner:
+    from minmargin.learners.module import ModuleLearner  # noqa: PLC0415 - few selections need it
+
+    return ModuleLearner(factory)
+
+
+def is_module(thing: Any) -> bool:
+    """Return whether something is a torch module or a class of them; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "nn"):
+        return False
+    return issubclass(thing if isinstance(thing, type) else type(thing), torch.nn.Module)
 
 
 def _random_forest() -> Learner:
@@ -42,15 +61,16 @@ def _gradient_boosting() -> Learner:
 
 
 #: The learners that have a name, for the command line and for strings.
-LEARNERS = {
+LEARNERS: dict[str, Callable[[], Learner]] = {
     "logistic": LogisticLearner,
+    "mlp": MLPLearner,
     "random-forest": _random_forest,
     "gradient-boosting": _gradient_boosting,
 }
 
 
 def resolve_learner(learner: Any) -> Learner:
-    """Return the learner that a name, a scikit-learn classifier or a learner object stands for."""
+    """Return the learner that a name, a scikit-learn classifier, a factory of modules or a learner stands for."""
     if isinstance(learner, str):
         if learner not in LEARNERS:
             raise InputError(
@@ -58,11 +78,21 @@ def resolve_learner(learner: Any) -> Learner:
                 "Any scikit-learn classifier can be passed as an object."
             )
         return LEARNERS[learner]()
+    if isinstance(learner, type) and is_module(learner):
+        return _module_learner(learner)
     if isinstance(learner, type):
         raise InputError(f"learner is the class {learner.__name__}. Pass an instance: {learner.__name__}().")
     if hasattr(learner, "intake") and hasattr(learner, "fit"):
         resolved: Learner = learner
         return resolved
+    if is_module(learner):
+        kind = type(learner).__name__
+        raise InputError(
+            f"learner is a {kind} that is already made, and every member needs one of its own. Pass a function that "
+            f"makes it, such as lambda: {kind}(...)."
+        )
+    if callable(learner) and not hasattr(learner, "fit"):
+        return _module_learner(learner)
     if not (hasattr(learner, "fit") and hasattr(learner, "get_params")):
         raise InputError(
             f"learner is a {type(learner).__name__}, which is not a scikit-learn classifier. "

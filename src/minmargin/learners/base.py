@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.bootstrap import Bootstrap
+from minmargin.device import Device, Precision
 from minmargin.errors import InputError
 from minmargin.intake import Form, Intake
 from minmargin.labeled import LabeledSet
@@ -60,6 +61,11 @@ class Scorer(Protocol):
         """Whether a row's scores are the same to the bit whichever rows it is handed over with."""
         ...
 
+    @property
+    def multiplications(self) -> int:
+        """How many a row costs under all members, if a screen may run on a GPU; 0 if none may."""
+        ...
+
     def base_scores(self, X: Any) -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
         ...
@@ -68,7 +74,9 @@ class Scorer(Protocol):
         """Return (n, C): the class scores under each member, one after the other."""
         ...
 
-    def screen(self, score: ScoreName) -> Screen | None:
+    def screen(
+        self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32"
+    ) -> Screen | None:
         """Return a rough and fast way to look at a score; None if there is none faster than to compute it."""
         ...
 
@@ -119,14 +127,19 @@ class Learner(Protocol):
         n_members: int,
         *,
         n_jobs: int,
+        device: str,
         progress: Progress,
     ) -> Scorer:
-        """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
+        """Return the base, trained on all rows X, and `n_members` members, each on its own draw.
+
+        `device` is "auto", "cpu" or "cuda", as the caller gave it; a learner that can use a GPU resolves it.
+        """
         ...
 
 
 def numeric_intake(labeled: LabeledSet, *, takes_sparse: bool, missing: bool) -> Intake:
     """Return the intake of a learner that takes numbers only."""
+    labeled.require_table()
     if labeled.columns is not None:
         require_numbers(labeled.columns)
         width = sum(column.width or 1 for column in labeled.columns)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.device import Device, Precision
 from minmargin.learners.base import Screen
 from minmargin.margins import ScoreName
 from minmargin.rows import ColumnBlock, Matrix
@@ -63,6 +64,11 @@ class LinearScorer:
         """K: how many members there are besides the base."""
         return int(self.member_weights.shape[1])
 
+    @property
+    def multiplications(self) -> int:
+        """How many a row costs under all members."""
+        return int(self.member_weights.size)
+
     def base_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
         only: NDArray[np.float64] = self._base.class_scores(self._features(X))[0]
@@ -72,14 +78,22 @@ class LinearScorer:
         """Return (K, n, C): the class scores under each member."""
         return self._members.class_scores(self._features(X))
 
-    def screen(self, score: ScoreName) -> Screen | None:
-        """Return the float32 screen of a score; None if float32 cannot hold the weights."""
-        from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
-
+    def screen(
+        self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32"
+    ) -> Screen | None:
+        """Return the screen of a score; None if float32 cannot hold the weights."""
         models = (self.member_weights, self.member_intercepts)
         if score == "margin":
             models = (self.base_weights, self.base_intercepts)
-        screen = LinearScreen.of(*models, score, softmax=self.probabilistic)
+        screen: Screen | None
+        if device == "cuda":
+            from minmargin.gpu.screens import linear_screen  # noqa: PLC0415 - imports torch
+
+            screen = linear_screen(*models, score, softmax=self.probabilistic, precision=precision)
+        else:
+            from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
+
+            screen = LinearScreen.of(*models, score, softmax=self.probabilistic)
         return screen if screen is None or self.expansion is None else _Expanded(screen, self.expansion)
 
     def vectors(self, X: Matrix) -> Matrix:

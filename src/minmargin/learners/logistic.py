@@ -75,6 +75,7 @@ class LogisticLearner:
         n_members: int,
         *,
         n_jobs: int,
+        device: str,
         progress: Progress,
     ) -> LinearScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""

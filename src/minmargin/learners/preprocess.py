@@ -100,6 +100,7 @@ def _dense(X: Any) -> NDArray[Any]:
 
 def preprocessing_intake(labeled: LabeledSet) -> Intake:
     """Return the form in which `TablePreprocessor` takes these rows."""
+    labeled.require_table()
     if labeled.columns is not None:
         columns = tuple(column for column in labeled.columns if column.kind != "empty")
         width = sum(column.width or 1 for column in columns)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
 from minmargin.bootstrap import Bootstrap
+from minmargin.device import Device, Precision
 from minmargin.errors import InputError, MissingExtraError, listing
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
@@ -74,6 +75,7 @@ class SklearnLearner:
 
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the labeled set's own form, or a form near it that the estimator can take."""
+        labeled.require_table()
         rows, columns = labeled.rows, labeled.columns
         linear = self._recognized(labeled)
         missing = not _rejects_missing(_steps(self.estimator)[0])
@@ -112,6 +114,7 @@ class SklearnLearner:
         n_members: int,
         *,
         n_jobs: int,
+        device: str,
         progress: Progress,
     ) -> Scorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
@@ -152,6 +155,7 @@ class EstimatorScorer:
     """Fitted scikit-learn classifiers, asked one after the other."""
 
     rowwise = False
+    multiplications = 0
 
     def __init__(self, base: Any, members: list[Any], classes: NDArray[Any]) -> None:
         self._base = base
@@ -176,7 +180,7 @@ class EstimatorScorer:
         """Return (n, C): the class scores under each member, one after the other."""
         return (self._class_scores(member, X) for member in self._members)
 
-    def screen(self, score: ScoreName) -> None:
+    def screen(self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32") -> None:
         """Return None: nothing faster than the models themselves is known."""
 
     def vectors(self, X: Any) -> Matrix:

@@ -62,5 +62,5 @@ def _is_stream(source: Any) -> bool:
 
 
 def _is_chunk(item: Any) -> bool:
-    two_dimensional = getattr(item, "ndim", 1) == 2
-    return two_dimensional or isinstance(item, pa.RecordBatch) or nw.dependencies.is_into_dataframe(item)
+    array_of_rows = getattr(item, "ndim", 1) >= 2
+    return array_of_rows or isinstance(item, pa.RecordBatch) or nw.dependencies.is_into_dataframe(item)

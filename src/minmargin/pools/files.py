@@ -158,9 +158,10 @@ def _wider(schemas: list[pa.Schema]) -> pa.DataType:
 
 def _check_same_columns(first: Schema, first_path: Path, other: Schema, path: Path) -> None:
     if first.columns is None or other.columns is None:
-        if first.width != other.width:
+        if first.row_shape != other.row_shape:
             raise InputError(
-                f"{str(path)!r} has {other.width} features and {str(first_path)!r} has {first.width}."
+                f"{str(path)!r} has rows of shape {other.row_shape} and {str(first_path)!r} has rows of shape "
+                f"{first.row_shape}. Give all files of the pool the same."
             )
         return
     for column in first.columns:

@@ -201,7 +201,7 @@ class NpyFile:
         self.path = path
         mapped = reading(path, ".npy", lambda: np.load(path, mmap_mode="r", allow_pickle=False))
         self._rows = as_rows(mapped, str(path))
-        self.schema = schema_of(self._rows)
+        self.schema = schema_of(self._rows, str(path))
         self.n_rows: int | None = count_rows(self._rows)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:

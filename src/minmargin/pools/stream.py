@@ -26,7 +26,7 @@ class StreamPool:
         if first is None:
             raise InputError("The pool is empty: its iterable gave no chunk (a generator can be read once).")
         rows = self._rows(first)
-        self.schema: Schema = schema_of(rows)
+        self.schema: Schema = schema_of(rows, "A chunk of the pool")
         self._container = _container(rows)
         self._chunks: Iterator[Rows] | None = itertools.chain([rows], map(self._rows, self._source))
 
@@ -52,7 +52,7 @@ class StreamPool:
 
     def _check_like_the_first(self, schema: Schema, place: int) -> None:
         first = self.schema
-        if schema.names != first.names or schema.width != first.width:
+        if schema.names != first.names or schema.row_shape != first.row_shape:
             raise InputError(
                 f"Chunk {place:,} of the pool has {_shape(schema)} and the first has {_shape(first)}. "
                 "Give every chunk the same columns."
@@ -78,4 +78,7 @@ def _container(rows: Rows) -> str:
 
 
 def _shape(schema: Schema) -> str:
-    return f"{schema.width} features" if schema.columns is None else f"the columns {listing(schema.names)}"
+    if schema.columns is not None:
+        return f"the columns {listing(schema.names)}"
+    rows = schema.row_shape or ()
+    return f"rows of shape {rows}" if len(rows) > 1 else f"{schema.width} features"

@@ -65,11 +65,12 @@ class Shortlist(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What `finish` may use besides the shortlists."""
+    """What `finish` may use besides the shortlists. `device` is "auto", "cpu" or "cuda", as the caller gave it."""
 
     batch_size: int
     seeds: SeedTree
     labeled_vectors: Callable[[], Matrix]
+    device: str = "cpu"
 
 
 class Strategy(Protocol):

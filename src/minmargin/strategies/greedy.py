@@ -8,22 +8,25 @@ kernel, so greedy batches are as exact as the others.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.checks import check_count
-from minmargin.errors import InputError
+from minmargin.device import Device, resolve_device
+from minmargin.errors import DataWarning, InputError
 from minmargin.rows import Matrix, take_rows
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
-_FURTHEST = 2.0  # the largest cosine distance
+# Multiplications for which starting a GPU, some seconds, is worth while.
+_WORTH_A_GPU = 1 << 35
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,13 +102,9 @@ class BalancedMargin(_Greedy):
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the batch; the first pick has the lowest margin."""
         candidates = _in_pool_order(shortlists[0])
-        margins = self.balance * candidates.scores
-
-        def score(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
-            # No row has been picked yet: all are equally unlike the batch.
-            return margins + (1.0 - self.balance) * np.where(np.isneginf(likeness), 0.0, likeness)
-
-        return _pick_greedily(candidates, score, None, context)
+        # Before the first pick, all rows are equally unlike the batch.
+        aim = _Aim(self.balance * candidates.scores, 1.0 - self.balance, nothing_yet=0.0)
+        return _pick_greedily(candidates, aim, None, context)
 
 
 @register_strategy("k-centers", cost="in memory, B passes over the candidates")
@@ -123,12 +122,29 @@ class KCenters(_Greedy):
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the batch."""
+        candidates = _in_pool_order(shortlists[0])
         centers = context.labeled_vectors() if self.include_labeled else None
+        # Before there is a center, all rows are as far away as can be.
+        aim = _Aim(np.full(len(candidates.rows), -1.0), 1.0, nothing_yet=-1.0)
+        return _pick_greedily(candidates, aim, centers, context)
 
-        def score(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.where(np.isneginf(likeness), -_FURTHEST, likeness - 1.0)
 
-        return _pick_greedily(_in_pool_order(shortlists[0]), score, centers, context)
+class _Aim(NamedTuple):
+    """What a greedy pick minimizes: offset + factor * likeness, where likeness is the highest cosine to a center.
+
+    Attributes:
+        offsets: (n,) of the candidates.
+        factor: not negative.
+        nothing_yet: the likeness of all rows while there is no center.
+    """
+
+    offsets: NDArray[np.float64]
+    factor: float
+    nothing_yet: float
+
+    def scores(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n,) the scores; a likeness of -inf is that of no center."""
+        return self.offsets + self.factor * np.where(np.isneginf(likeness), self.nothing_yet, likeness)
 
 
 def _in_pool_order(shortlist: Ranked) -> Ranked:
@@ -137,22 +153,67 @@ def _in_pool_order(shortlist: Ranked) -> Ranked:
     return Ranked(shortlist.rows[order], shortlist.scores[order], details)
 
 
-def _pick_greedily(
-    candidates: Ranked,
-    score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    centers: Matrix | None,
-    context: Context,
-) -> Ranked:
-    """Return the batch that minimizes score(likeness) pick by pick.
+def _pick_greedily(candidates: Ranked, aim: _Aim, centers: Matrix | None, context: Context) -> Ranked:
+    """Return the batch that minimizes the aim pick by pick."""
+    vectors = cast("Matrix", candidates.details["vector"])
+    ties = context.seeds.ties(candidates.rows)
 
-    `likeness` is (n,) each candidate's highest cosine to a center, -inf while there is none.
-    """
+    def first_in_line(level: NDArray[np.intp]) -> int:
+        return int(level[np.lexsort((candidates.rows[level], ties[level]))[0]])
+
+    if _on_device(vectors, centers, context) == "cuda":
+        from minmargin.gpu.greedy import pick_greedily  # noqa: PLC0415 - imports torch
+
+        picked, scores = pick_greedily(
+            cast("NDArray[Any]", vectors),
+            cast("NDArray[Any] | None", centers),
+            **aim._asdict(),
+            precedes=first_in_line,
+            batch_size=context.batch_size,
+            device="cuda",
+        )
+    else:
+        picked, scores = _pick_on_cpu(vectors, aim, centers, first_in_line, context.batch_size)
+    details = {
+        name: take_rows(values, picked) for name, values in candidates.details.items() if name != "vector"
+    }
+    return Ranked(candidates.rows[picked], scores, details)
+
+
+def _on_device(vectors: Matrix, centers: Matrix | None, context: Context) -> Device:
+    """Return where to multiply: on a GPU, if there is one, it can hold the rows, and there is enough to do."""
+    if sparse.issparse(vectors) or sparse.issparse(centers):
+        return "cpu"
+    n_rows, n_features = vectors.shape
+    if context.device == "auto" and n_rows * n_features * context.batch_size < _WORTH_A_GPU:
+        return "cpu"
+    if resolve_device(context.device) == "cpu":
+        return "cpu"
+    from minmargin.gpu.greedy import fits  # noqa: PLC0415 - imports torch
+
+    if fits(n_rows, n_features, "cuda"):
+        return "cuda"
+    warnings.warn(
+        f"{n_rows:,} candidates do not fit into the GPU's memory, so the CPU compares them. Use prefilter= to keep "
+        "fewer.",
+        DataWarning,
+        stacklevel=6,
+    )
+    return "cpu"
+
+
+def _pick_on_cpu(
+    vectors: Matrix,
+    aim: _Aim,
+    centers: Matrix | None,
+    first_in_line: Callable[[NDArray[np.intp]], int],
+    batch_size: int,
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return (B,) which candidates are picked, in order, and their scores at that time."""
     from minmargin.kernels import norms, raise_to_cosines  # noqa: PLC0415 - imports numba
 
-    vectors = cast("Matrix", candidates.details["vector"])
     lengths = norms(vectors)
-    ties = context.seeds.ties(candidates.rows)
-    likeness = np.full(len(candidates.rows), -np.inf)
+    likeness = np.full(len(lengths), -np.inf)
 
     def add_center(matrix: Matrix, row: int) -> None:
         center = _dense_row(matrix, row)
@@ -161,19 +222,15 @@ def _pick_greedily(
     for row in range(0 if centers is None else centers.shape[0]):
         add_center(cast("Matrix", centers), row)
 
-    picked = np.empty(context.batch_size, dtype=np.intp)
-    scores = np.empty(context.batch_size)
+    picked = np.empty(batch_size, dtype=np.intp)
+    scores = np.empty(batch_size)
     free = np.ones(len(likeness), dtype=bool)
-    for place in range(context.batch_size):
-        current = np.where(free, score(likeness), np.inf)
-        lowest = np.flatnonzero(current == current.min())
-        pick = lowest[np.lexsort((candidates.rows[lowest], ties[lowest]))[0]]
+    for place in range(batch_size):
+        current = np.where(free, aim.scores(likeness), np.inf)
+        pick = first_in_line(np.flatnonzero(current == current.min()))
         picked[place], scores[place], free[pick] = pick, current[pick], False
-        add_center(vectors, int(pick))
-    details = {
-        name: take_rows(values, picked) for name, values in candidates.details.items() if name != "vector"
-    }
-    return Ranked(candidates.rows[picked], scores, details)
+        add_center(vectors, pick)
+    return picked, scores
 
 
 def _dense_row(matrix: Matrix, row: int) -> NDArray[np.float64]:

@@ -1,0 +1,69 @@
+"""Which machine part computes: the CPU, or a CUDA GPU through torch. The one place that imports torch for others."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from minmargin.errors import InputError, MissingExtraError
+
+#: Where a network is trained and rows are looked at.
+Device: TypeAlias = Literal["cpu", "cuda"]
+#: How closely a GPU looks at rows before the closest are scored exactly.
+Precision: TypeAlias = Literal["float32", "fast"]
+
+
+def require_torch(purpose: str) -> Any:
+    """Return the torch module, or say what cannot be done without it."""
+    try:
+        import torch  # noqa: PLC0415 - takes seconds to import, and is an extra
+    except ImportError:
+        raise MissingExtraError(
+            f"{purpose} needs torch, which is not installed. Use pip install 'minmargin[torch]'."
+        ) from None
+    return torch
+
+
+def resolve_device(device: str) -> Device:
+    """Return the device that "auto", "cpu" or "cuda" stands for on this machine.
+
+    "auto" is a CUDA GPU where there is one that torch can use. Without a driver, torch is not even imported.
+    """
+    if device not in {"auto", "cpu", "cuda"}:
+        raise InputError(f"device={device!r} must be 'auto', 'cpu' or 'cuda'.")
+    if device == "cpu" or (device == "auto" and not _may_have_cuda()):
+        return "cpu"
+    torch = require_torch(f"device={device!r}")
+    if torch.cuda.is_available():
+        return "cuda"
+    if device == "auto":
+        return "cpu"
+    raise InputError("device='cuda', but torch finds no CUDA GPU here. Use device='auto' or 'cpu'.")
+
+
+def check_device(device: str) -> None:
+    """Raise an error for a device that cannot be used. "auto" is not looked into, which could import torch."""
+    if device != "auto":
+        resolve_device(device)
+
+
+def check_precision(precision: str) -> Precision:
+    """Return a precision that must be one of the known ones."""
+    if precision not in {"float32", "fast"}:
+        raise InputError(f"precision={precision!r} must be 'float32' or 'fast'.")
+    return precision  # type: ignore[return-value]
+
+
+@cache
+def _may_have_cuda() -> bool:
+    """Return whether torch is there, and so is the driver of a CUDA GPU."""
+    if "torch" not in sys.modules and importlib.util.find_spec("torch") is None:
+        return False
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True

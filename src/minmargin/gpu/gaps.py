@@ -1,0 +1,161 @@
+"""The rough look at the lowest gap of linear models: Triton kernels that keep only the rows which may matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from minmargin import bounds
+from minmargin.device import Precision
+from minmargin.gpu import plain, splits
+from minmargin.gpu.looks import Found
+
+
+@dataclass(frozen=True)
+class GapLook:
+    """The lowest gap of K linear models: highest minus second-highest logit, or the size of the only one.
+
+    Attributes:
+        weights: (K, O, D) one output a class, or a single one for two classes.
+        constants: (K, O).
+        precision: how closely to look.
+        device: where.
+    """
+
+    weights: NDArray[np.float64]
+    constants: NDArray[np.float64]
+    precision: Precision
+    device: str
+
+    def keep(
+        self, rows: Tensor, allowed: float, size: int | None, allowed_beside: Callable[[float], float]
+    ) -> Found:
+        """Return the rows whose gap may be `allowed` or less, and may be needed among the `size` lowest.
+
+        `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`.
+        """
+        n = len(rows)
+        counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
+        index = torch.empty(n, dtype=torch.int32, device=rows.device)
+        gaps, squares = (torch.empty(n, dtype=torch.float32, device=rows.device) for _ in range(2))
+        self.prepare(rows)(allowed, (counter, index, gaps, squares))
+        n_kept = int(counter.item())
+        places, values, lengths = (each[:n_kept].double() for each in (index, gaps, squares))
+        finite = bool(torch.isfinite(lengths).all())
+        in_range = lengths < (math.inf if self._short is not None else 65504.0**2)
+        errors = torch.where(in_range, self.slope * torch.sqrt(lengths + 1.0), torch.inf)
+        if finite and size is not None and n_kept > size:
+            certain = float((values + errors).nan_to_num(torch.inf, torch.inf).kthvalue(size).values)
+            near = ~(values - errors > allowed_beside(certain))
+            places, values, errors = places[near], values[near], errors[near]
+        found = torch.stack([places, values, errors]).cpu().numpy()
+        found = found[:, np.argsort(found[0])]
+        return Found(found[0].astype(np.intp), found[1], found[2], finite)
+
+    @cached_property
+    def slope(self) -> float:
+        """How far a gap may be off, per length of the row, the canonical logits' own error included."""
+        split: Any = self._short or self._half
+        powers = 1.0 if self._half is None else self._half.scale[: self.weights.shape[2]].astype(np.float64)
+        scaled = np.sqrt(((self.weights / powers) ** 2).sum(axis=2) + self.constants**2)
+        canonical = bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT) * float(scaled.max())
+        return (1.0 if self.weights.shape[1] == 1 else 2.0) * (float(split.slope) + 2.0 * canonical)
+
+    def prepare(self, rows: Tensor) -> Callable[[float, tuple[Tensor, ...]], None]:
+        """Return the launch of a kernel on these rows, given what is allowed and where to write what is kept.
+
+        It writes how many rows were kept, which, their gaps and their squared lengths.
+        """
+        return self._short_launch(rows) if self._short is not None else self._long_launch(rows)
+
+    def _short_launch(self, rows: Tensor) -> Callable[[float, tuple[Tensor, ...]], None]:
+        from minmargin.gpu.linear_kernels import short_rows  # noqa: PLC0415 - imports Triton
+
+        n, n_features = rows.shape
+        tensors, slope = self._tensors, self.slope
+        span, n_columns = tensors["high"].shape
+        # The root of a row's squared length s, of which the kernel takes no root, is at most (s + 1) / 2c + c / 2.
+        sample = plain.squared_lengths(rows[:: max(n // 256, 1)]).nan_to_num(0.0, 0.0, 0.0)
+        typical = math.sqrt(min(float(sample.mean()), 1e30) + 1.0)
+        tilt = slope / (2.0 * typical)
+        block = 128
+        # As many as keep memory busy: with more to compute for each row, it takes more of them.
+        per_processor = 6 if self.precision == "float32" else 4
+        n_programs = min(-(-n // block), per_processor * _n_processors(self.device))
+
+        def launch(allowed: float, written: tuple[Tensor, ...]) -> None:
+            short_rows[(n_programs,)](
+                rows, n, n_features, tensors["high"], tensors["low"], tensors["ones"], tensors["bias"],
+                allowed + tilt + 0.5 * slope * typical, tilt, *written, split=self.precision == "float32",
+                n_columns=n_columns, block=block, span=span, stages=3, num_warps=4,
+            )  # fmt: skip
+
+        return launch
+
+    def _long_launch(self, rows: Tensor) -> Callable[[float, tuple[Tensor, ...]], None]:
+        from minmargin.gpu.linear_kernels import classes, two_classes  # noqa: PLC0415 - imports Triton
+
+        split = self._half
+        assert split is not None
+        n, n_features = rows.shape
+        tensors, block = self._tensors, 128
+        shape: dict[str, Any] = {
+            "n_groups": len(split.high),
+            "split": self.precision == "float32",
+            "n_columns": splits.MEMBERS,
+            "block": block,
+            "span": splits.SPAN,
+            "num_warps": 8,
+            "num_stages": 3,
+        }
+        kernel: Any = two_classes
+        if self.weights.shape[1] > 1:
+            kernel = classes
+            shape |= {"n_full": split.n_full, "n_outputs": split.n_outputs, "rest": split.rest}
+
+        def launch(allowed: float, written: tuple[Tensor, ...]) -> None:
+            kernel[(-(-n // block),)](
+                rows, n, n_features, tensors["scale"], tensors["high"], tensors["low"], tensors["bias"],
+                allowed, self.slope, *written, **shape,
+            )  # fmt: skip
+
+        return launch
+
+    @cached_property
+    def _short(self) -> splits.ShortSplit | None:
+        n_models, n_outputs, n_features = self.weights.shape
+        if n_outputs > 1 or n_features > splits.LONGEST_SHORT or n_models > splits.MOST_SHORT:
+            return None
+        return splits.ShortSplit.of(self.weights[:, 0], self.constants[:, 0], self.precision)
+
+    @cached_property
+    def _half(self) -> splits.HalfSplit | None:
+        if self._short is not None:
+            return None
+        weights, constants = self.weights, self.constants
+        if weights.shape[1] > 1:  # relative to the first class, which then costs nothing
+            weights, constants = weights[:, 1:] - weights[:, :1], constants[:, 1:] - constants[:, :1]
+        return splits.HalfSplit.of(weights, constants, self.precision)
+
+    @cached_property
+    def _tensors(self) -> dict[str, Tensor]:
+        split: Any = self._short or self._half
+        names = ["high", "low", "bias", *(["scale"] if self._short is None else [])]
+        tensors = {
+            name: torch.from_numpy(np.ascontiguousarray(getattr(split, name))).to(self.device)
+            for name in names
+        }
+        tensors["ones"] = torch.ones_like(tensors["high"])
+        return tensors
+
+
+def _n_processors(device: str) -> int:
+    return 1 if device == "cpu" else int(torch.cuda.get_device_properties(device).multi_processor_count)

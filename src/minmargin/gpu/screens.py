@@ -1,0 +1,137 @@
+"""Screens on a device: rows are staged there, looked at roughly, and looked at closer where that leaves doubt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from minmargin import bounds, rough
+from minmargin.device import Precision
+from minmargin.gpu.gaps import GapLook
+from minmargin.gpu.looks import DeviceNetworks, Found, NetworkLook, has_triton, linear_networks
+from minmargin.gpu.staging import Staging
+from minmargin.margins import ScoreName
+from minmargin.rows import ColumnBlock
+from minmargin.topb import Near
+
+_WORTH_A_LOOK = 1 << 26  # multiplications that a CPU makes in some milliseconds
+
+#: (n,) numbers that no score is below, and that none is above.
+Bounds: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class DeviceScreen:
+    """A rough and fast look at one score of a committee, on a device.
+
+    Attributes:
+        look: at any score, coarse or fine.
+        gaps: the faster first look at the lowest margin of linear models, if it can be had.
+        center: (D,) what is subtracted from rows before anything else; None for nothing.
+        staging: what hands rows to the device.
+    """
+
+    look: NetworkLook
+    gaps: GapLook | None
+    center: NDArray[np.float32] | None
+    staging: Staging
+
+    def near(self, X: NDArray[Any] | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
+        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
+        with self.staging.rows(X, self.center) as rows:
+            found, (lower, upper) = self._first_look(rows, threshold, size)
+
+            def look_closer(index: NDArray[np.intp]) -> Bounds:
+                # From the rows as they came: those on the device were rounded on the way.
+                exactly = np.asarray(X[found.places[index]], dtype=np.float64)
+                if self.center is not None:
+                    exactly = exactly - self.center
+                return self._bounds(self.look.look_closer(torch.from_numpy(exactly).to(rows.device)))
+
+            if not found.finite:
+                return Near(found.places, np.full(len(found.places), -np.inf), finite=False)
+            index, lower = bounds.two_looks(
+                lower, upper, look_closer, threshold=threshold, size=size, at_least=self._at_least
+            )
+        return Near(found.places[index], lower)
+
+    def scores(self, X: NDArray[Any] | ColumnBlock) -> NDArray[np.float64]:
+        """Return (n,) the scores as float32 gives them."""
+        with self.staging.rows(X, self.center) as rows:
+            values = self.look.values(rows)
+        return values / self.look.networks.n_networks if self.look.kind == rough.VOTES else values
+
+    @property
+    def _at_least(self) -> int:
+        """How many rows make a closer look worth its wait behind other threads' rows on their way to the device."""
+        return _WORTH_A_LOOK // sum(layer.size for layer in self.look.networks.weights) + 1
+
+    def _first_look(self, rows: Tensor, threshold: float | None, size: int | None) -> tuple[Found, Bounds]:
+        if self.gaps is None:
+            found = self.look.look(rows)
+            return found, self._bounds(found)
+        n_models, n_outputs, _ = self.gaps.weights.shape
+        shape: dict[str, Any] = {"n_models": n_models, "n_outputs": n_outputs, "softmax": self.look.softmax}
+
+        def allowed(score: float | None) -> float:
+            return math.inf if score is None else bounds.allowed(score, rough.LOWEST_GAP, **shape)
+
+        def allowed_beside(gap: float) -> float:
+            _, above = bounds.score_bounds(np.array([gap]), np.zeros(1), rough.LOWEST_GAP, **shape)
+            return allowed(float(above[0]))
+
+        found = self.gaps.keep(rows, allowed(threshold), size, allowed_beside)
+        known = np.where(found.errors < np.inf, found.values, 0.0)
+        return found, bounds.score_bounds(known, found.errors, rough.LOWEST_GAP, **shape)
+
+    def _bounds(self, found: Found) -> Bounds:
+        networks = self.look.networks
+        return bounds.score_bounds(
+            found.values,
+            found.errors,
+            self.look.kind,
+            n_models=networks.n_networks,
+            n_outputs=networks.widths[-1],
+            softmax=self.look.softmax,
+        )
+
+
+def network_screen(
+    models: DeviceNetworks,
+    center: NDArray[np.float32] | None,
+    score: ScoreName,
+    *,
+    softmax: bool = True,
+    precision: Precision,
+    gaps: GapLook | None = None,
+) -> DeviceScreen | None:
+    """Return the screen of a score of networks; None if there are none, or float32 cannot hold them."""
+    if not models.networks.n_networks or not models.errors.fits_float32:
+        return None
+    kind = bounds.KINDS[score]
+    kind = rough.LOWEST_MARGIN if kind == rough.LOWEST_GAP else kind
+    return DeviceScreen(NetworkLook(models, kind, softmax, precision), gaps, center, Staging(models.device))
+
+
+def linear_screen(
+    weights: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    score: ScoreName,
+    *,
+    softmax: bool,
+    precision: Precision,
+    device: str = "cuda",
+) -> DeviceScreen | None:
+    """Return the screen of a score of (D, K, O) linear models; None if there are none, or float32 cannot hold them."""
+    gaps = None
+    if bounds.KINDS[score] == rough.LOWEST_GAP and has_triton(device):
+        stacked = np.ascontiguousarray(weights.transpose(1, 2, 0))
+        gaps = GapLook(stacked, intercepts, precision, device)
+    models = DeviceNetworks(linear_networks(weights, intercepts, softmax=softmax), device)
+    return network_screen(models, None, score, softmax=softmax, precision=precision, gaps=gaps)

@@ -1,0 +1,1 @@
+"""Networks: stacks of small neural networks, trained together and asked for exact class scores."""

@@ -1,0 +1,22 @@
+"""The same tests on a GPU and without one: there Triton's interpreter runs the kernels, on tensors of the CPU."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import pytest
+
+if find_spec("torch") is None:  # all tests here are skipped
+    DEVICE = "cpu"
+else:
+    import torch
+
+    DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+if DEVICE == "cpu":
+    os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported
+
+
+@pytest.fixture(scope="session")
+def device():
+    return DEVICE

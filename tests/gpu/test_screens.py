@@ -1,0 +1,277 @@
+"""A screen on a device never dismisses a row that belongs, whatever it rounds; and no device changes a batch."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import minmargin as mm
+from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_rows
+from minmargin import margins
+from minmargin.kernels import linear_class_scores
+from minmargin.learners.linear import LinearScorer
+from minmargin.networks.forward import NetworkModels
+from minmargin.rows import ColumnBlock
+from random_networks import random_networks, rows_on_a_boundary
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+import torch
+
+from minmargin.gpu import screens
+from minmargin.gpu.looks import DeviceNetworks
+from minmargin.gpu.screens import linear_screen, network_screen
+
+SCORES = {
+    "min-margin": margins.min_margin,
+    "mean-margin": margins.mean_margin,
+    "margin-of-mean": margins.margin_of_mean,
+    "committee": margins.vote_margin,
+    "var-softmax": margins.negative_variance,
+}
+PRECISIONS = ["float32", "fast"]
+
+# What the interpreter warns of where a GPU just computes on.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:All-NaN slice encountered"),
+    pytest.mark.filterwarnings("ignore:invalid value encountered"),
+    pytest.mark.filterwarnings("ignore:overflow encountered"),
+]
+# The interpreter takes seconds for what a GPU does in a millisecond.
+ON_GPU = torch.cuda.is_available()
+SHARES = [0, 0.2, 1] if ON_GPU else [0.2]
+few_examples = settings(
+    max_examples=25 if ON_GPU else 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def links(score):
+    return [True] if score == "var-softmax" else [True, False]
+
+
+def assert_sound(screen, X, exact):
+    finite = np.isfinite(exact)
+    for threshold in np.quantile(exact[finite], SHARES, method="lower") if finite.any() else ():
+        belongs = set(np.flatnonzero(exact <= threshold).tolist())
+        near = screen.near(X, threshold=float(threshold), size=None)
+        assert belongs <= set(near.places.tolist())
+        assert not (near.lower > exact[near.places]).any()
+    few = screen.near(X, threshold=None, size=3)
+    lowest = np.flatnonzero(exact < np.partition(exact, 2)[2])
+    assert set(lowest.tolist()) <= set(few.places.tolist())
+
+
+def assert_linear_sound(X, weights, intercepts, device, *, scores=SCORES):
+    for score in scores:
+        for softmax in links(score):
+            with np.errstate(all="ignore"):
+                exact = SCORES[score](linear_class_scores(X, weights, intercepts, softmax=softmax))
+            for precision in PRECISIONS:
+                screen = linear_screen(
+                    weights, intercepts, score, softmax=softmax, precision=precision, device=device
+                )
+                assert_sound(screen, X, exact)
+
+
+def linear_models(rng, n_features, n_models, n_outputs, scale=1.0):
+    return (
+        rng.normal(size=(n_features, n_models, n_outputs)) * scale,
+        rng.normal(size=(n_models, n_outputs)) * scale,
+    )
+
+
+@few_examples
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_features=st.sampled_from([1, 17, 64, 130]),
+    n_models=st.sampled_from([1, 6, 40] if ON_GPU else [1, 6]),
+    n_outputs=st.sampled_from([1, 3, 10, 19] if ON_GPU else [1, 3]),
+    row_scale=st.sampled_from([1e-45, 1e-20, 1e-3, 1.0, 1e3, 1e10, 1e38]),
+    weight_scale=st.sampled_from([1e-30, 1e-3, 1.0, 1e4, 1e20]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_no_scale_of_rows_or_weights_loses_a_row(
+    seed, n_features, n_models, n_outputs, row_scale, weight_scale, dtype, device
+):
+    rng = np.random.default_rng(seed)
+    weights, intercepts = linear_models(rng, n_features, n_models, n_outputs, weight_scale)
+    with np.errstate(over="ignore"):
+        X = (rng.normal(size=(40, n_features)) * row_scale).astype(dtype)
+    X = np.nan_to_num(X, posinf=1e38, neginf=-1e38)
+    X[:5] = 0
+    assert_linear_sound(X, weights, intercepts, device, scores=["min-margin"])
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_every_score_of_linear_models_is_screened_soundly(n_outputs, device):
+    rng = np.random.default_rng(n_outputs)
+    weights, intercepts = linear_models(rng, 12, 5, n_outputs)
+    assert_linear_sound(rng.normal(size=(60, 12)).astype(np.float32), weights, intercepts, device)
+
+
+@few_examples
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_features=st.sampled_from([5, 40, 100]),
+    n_outputs=st.sampled_from([1, 4]),
+    offset=st.floats(-1e-5, 1e-5),
+)
+def test_scores_packed_inside_the_error_band_are_kept(seed, n_features, n_outputs, offset, device):
+    """Rows that cancel: long vectors almost on a boundary, where few digits know nothing of the sign."""
+    rng = np.random.default_rng(seed)
+    weights, intercepts = linear_models(rng, n_features, 3, n_outputs)
+    intercepts[:] = 0.0
+    normal = weights[:, 0, 0] if n_outputs == 1 else weights[:, 0, 1] - weights[:, 0, 0]
+    X = rng.normal(size=(50, n_features)) * 100
+    X -= np.outer(X @ normal / (normal @ normal) - offset, normal)
+    assert_linear_sound(X, weights, intercepts, device, scores=["min-margin", "committee"])
+
+
+@few_examples
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    hidden=st.lists(st.integers(1, 40), max_size=2),
+    n_classes=st.sampled_from([2, 4]),
+    offset=st.sampled_from([0.0, 1e2, 1e6]),
+    score=st.sampled_from(sorted(SCORES)),
+)
+def test_rows_that_a_network_can_hardly_decide_are_kept(seed, hidden, n_classes, offset, score, device):
+    rng = np.random.default_rng(seed)
+    networks = random_networks(rng, 3, (6, *hidden, n_classes))
+    center = (offset * rng.normal(size=6)).astype(np.float32)
+    X = rows_on_a_boundary(rng, networks, center.astype(np.float64), 30)
+    exact = SCORES[score](NetworkModels(networks, center).class_scores(X))
+    for precision in PRECISIONS:
+        models = DeviceNetworks(networks, device)
+        assert_sound(network_screen(models, center, score, precision=precision), X, exact)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("n_features", "n_outputs"), [(8, 1), (70, 1), (8, 3)])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_not_finite_is_reported(value, n_features, n_outputs, precision, device):
+    rng = np.random.default_rng(0)
+    models = linear_models(rng, n_features, 3, n_outputs)
+    X = rng.normal(size=(300, n_features))
+    screen = linear_screen(*models, "min-margin", softmax=True, precision=precision, device=device)
+    assert screen.near(X, threshold=1e-9, size=None).finite
+    X[137, 5] = value
+    near = screen.near(X, threshold=1e-9, size=None)
+    assert not near.finite
+    assert 137 in near.places
+
+
+def test_columns_are_looked_at_as_rows_are(device):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 7))
+    screen = linear_screen(
+        *linear_models(rng, 7, 4, 3), "min-margin", softmax=True, precision="float32", device=device
+    )
+    by_rows = screen.near(X, threshold=0.05, size=20)
+    by_columns = screen.near(ColumnBlock([X[:, d].copy() for d in range(7)]), threshold=0.05, size=20)
+    np.testing.assert_array_equal(by_rows.places, by_columns.places)
+    assert 0 < len(by_rows.places) < 200
+
+
+@pytest.mark.parametrize("score", [*SCORES, "margin"])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_fast_scores_are_close_to_the_exact_ones(score, n_outputs, device):
+    rng = np.random.default_rng(1)
+    weights, intercepts = linear_models(rng, 9, 1 if score == "margin" else 6, n_outputs)
+    X = rng.normal(size=(100, 9)).astype(np.float32)
+    screen = linear_screen(weights, intercepts, score, softmax=True, precision="float32", device=device)
+    exact = SCORES.get(score, margins.min_margin)(linear_class_scores(X, weights, intercepts))
+    np.testing.assert_allclose(screen.scores(X), exact, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("strategy", ["min-margin", "margin", "mean-margin"])
+@pytest.mark.parametrize("learner", ["logistic", "mlp"])
+def test_a_device_picks_the_batch_that_the_cpu_picks(learner, strategy, precision, device, monkeypatch):
+    """To the bit. Without a GPU the interpreter stands in for it, at the one place where a screen is made."""
+    rng = np.random.default_rng(3)
+    X, pool = rng.normal(size=(60, 5)), rng.normal(size=(800, 5)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 0.5)
+    chosen = mm.MLPLearner(hidden=(8,), epochs=5) if learner == "mlp" else learner
+    committee = mm.fit_committee(X, y, learner=chosen, n_models=5, random_state=0, device="cpu")
+    expected = committee.select(pool, 20, strategy=strategy, device="cpu")
+    if device == "cpu":
+        monkeypatch.setattr(screens, "linear_screen", partial(linear_screen, device="cpu"))
+        monkeypatch.setattr(
+            "minmargin.gpu.looks.DeviceNetworks", lambda networks, _: DeviceNetworks(networks, "cpu")
+        )
+        monkeypatch.setattr("minmargin.committee.resolve_device", lambda _: "cuda")
+    found = committee.select(pool, 20, strategy=strategy, device="cuda", precision=precision)
+    assert found.manifest["settings"]["device"] == "cuda"
+    assert found.manifest["settings"]["precision"] == precision
+    assert found.rows.tolist() == expected.rows.tolist()
+    assert found.scores.tobytes() == expected.scores.tobytes()
+    assert found.manifest["rows_scored_exactly"] < 800
+
+
+def test_a_linear_committee_gets_its_screen_from_the_device(monkeypatch):
+    asked = []
+    monkeypatch.setattr(screens, "linear_screen", lambda *given, **settings: asked.append(settings))
+    scorer = LinearScorer(*linear_models(np.random.default_rng(0), 3, 1, 1) * 2)
+    assert scorer.screen("min-margin", device="cuda", precision="fast") is None
+    assert asked == [{"softmax": True, "precision": "fast"}]
+
+
+TESTS = Path(__file__).parents[1]
+
+
+def golden(name):
+    return json.loads((TESTS / "golden" / f"{name}.json").read_text())
+
+
+def digest(batch):
+    return hashlib.sha256(contents(batch)).hexdigest()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_gpu_picks_the_batches_of_networks_that_other_machines_picked(precision):
+    committee, pool = fixed_committee(3), pool_rows(0, 2000)
+    picked = {
+        name: digest(committee.select(pool, 25, strategy=name, device="cuda", precision=precision))
+        for name in STRATEGIES
+    }
+    assert picked == golden("batches_of_a_fixed_network_committee")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_gpu_picks_the_batches_of_linear_models_that_other_machines_picked(precision):
+    path = TESTS / "property" / "batches_of_a_fixed_committee.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    rng = np.random.default_rng(0)
+    X, y, pool = rng.normal(size=(60, 33)), np.arange(60) % 3, rng.normal(size=(2000, 33))
+    committee = mm.fit_committee(X, y, learner=script.FixedWeights(), n_models=7, random_state=0)
+    picked = {
+        name: digest(committee.select(pool, 25, strategy=name, device="cuda", precision=precision))
+        for name in STRATEGIES
+    }
+    assert picked == golden("batches_of_a_fixed_committee")
+
+
+@pytest.mark.gpu
+def test_a_batch_does_not_depend_on_threads_blocks_or_containers_on_a_gpu():
+    rng = np.random.default_rng(5)
+    X, pool = rng.normal(size=(80, 12)), rng.normal(size=(300_000, 12)).astype(np.float32)
+    committee = mm.fit_committee(X, X[:, 0] > 0, n_models=25, random_state=0)
+    expected = contents(committee.select(pool, 500, device="cpu"))
+    for n_jobs in (1, 4, 16):
+        for rows in (pool, pool.astype(np.float64), np.asfortranarray(pool)):
+            assert contents(committee.select(rows, 500, device="cuda", n_jobs=n_jobs)) == expected

@@ -1,0 +1,72 @@
+"""Rows arrive on the device as they are, whatever their number, length and container, and from any thread."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from minmargin.rows import ColumnBlock
+
+pytest.importorskip("torch")
+
+import torch
+
+from minmargin.gpu import staging
+
+
+@pytest.fixture
+def stage(device, monkeypatch):
+    """A staging with pieces of 12 numbers. Without a GPU, memory is just memory, and streams do nothing."""
+    monkeypatch.setattr(staging, "_PIECE", 12)
+    if device == "cpu":
+        event = SimpleNamespace(synchronize=lambda: None, record=lambda: None)
+        empty = torch.empty
+
+        def unpinned(*size, pin_memory=False, **settings):
+            return empty(*size, **settings)
+
+        monkeypatch.setattr(torch, "empty", unpinned)
+        monkeypatch.setattr(torch.cuda, "Stream", lambda _: None)
+        monkeypatch.setattr(torch.cuda, "Event", lambda: event)
+        monkeypatch.setattr(torch.cuda, "stream", lambda _: nullcontext())
+        device = "cpu:0"  # another name of the CPU, for which there is no short cut
+    return staging.Staging(device)
+
+
+def arrived(stage, X, center=None):
+    with stage.rows(X, center) as rows:
+        assert rows.dtype == torch.float32
+        return rows.cpu().numpy()
+
+
+def data(shape, dtype):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=shape).astype(dtype), rng.normal(size=shape[1]).astype(np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 3), (5, 3), (25, 5), (3, 12), (3, 20), (13, 1)])
+def test_rows_and_columns_arrive_rounded_once(stage, shape, dtype):
+    X, center = data(shape, dtype)
+    for subtracted in (None, center):
+        expected = (X if subtracted is None else X - subtracted).astype(np.float32)
+        columns = ColumnBlock([X[:, d].copy() for d in range(shape[1])])
+        for rows in (X, np.asfortranarray(X), columns):
+            np.testing.assert_array_equal(arrived(stage, rows, subtracted), expected)
+
+
+def test_the_short_cut_of_the_cpu_gives_the_same():
+    X, center = data((25, 5), np.float64)
+    expected = (X - center).astype(np.float32)
+    np.testing.assert_array_equal(arrived(staging.Staging("cpu"), X, center), expected)
+
+
+def test_threads_do_not_write_into_the_pieces_of_others(stage):
+    blocks = [np.full((40, 3), float(value)) for value in range(20)]
+    with ThreadPoolExecutor(4) as threads:
+        for block, rows in zip(blocks, threads.map(lambda block: arrived(stage, block), blocks), strict=True):
+            np.testing.assert_array_equal(rows, block)
