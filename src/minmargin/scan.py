@@ -32,7 +32,7 @@ from minmargin.topb import Bound, Details, Ranked, TopB
 
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
-_GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 25, 1 << 21  # 128 MB: each hand-over to a GPU has its price
+_GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 26, 1 << 21  # 256 MB: each hand-over to a GPU has its price
 
 
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
@@ -219,12 +219,12 @@ class Scan:
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
             n_decided += len(candidates)
             decide = partial(self._decide, block, shortlist, bound)
-            shares = [candidates] if screen is None else self._shares(candidates)
+            shares = self._shares(candidates) if self.scorer.rowwise else [candidates]
             partials.append(list((map if len(shares) == 1 else deciders.map)(decide, shares)))
         return n_decided, partials
 
     def _shares(self, candidates: Candidates) -> list[Candidates]:
-        """Return rows that each can be scored by themselves in shares for several threads."""
+        """Return rows in shares for several threads."""
         size = max(_SHARE // max(self.scorer.multiplications, 1), 64)
         if len(candidates) <= size:
             return [candidates]

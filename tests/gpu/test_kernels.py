@@ -50,11 +50,12 @@ def test_plain_torch_reduces_logits_as_the_formulas_do(kind):
     np.testing.assert_allclose(found.numpy(), KINDS[kind](logits), rtol=1e-12, atol=1e-14)
 
 
-def test_a_vote_in_doubt_counts_against_the_leader():
+def test_votes_in_doubt_are_counted_apart():
     logits = torch.tensor([[[3.0, 0.0, 1.0]], [[2.0, 1.9, 0.0]], [[5.0, 0.0, 0.0]]])
-    certain = plain.reduced(logits, rough.VOTES, softmax=True, doubt=torch.tensor([-1.0]))
-    doubtful = plain.reduced(logits, rough.VOTES, softmax=True, doubt=torch.tensor([0.5]))
-    assert (certain.item(), doubtful.item()) == (3.0, 1.0)
+    certain, doubtful = torch.tensor([-1.0]), torch.tensor([0.5])
+    assert plain.reduced(logits, rough.VOTES, softmax=True, doubt=certain).item() == 3.0
+    assert plain.reduced(logits, rough.VOTES, softmax=True, doubt=doubtful).item() == 2.0
+    assert (certain.item(), doubtful.item()) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("widths", [(9, 3), (20, 33, 5), (40, 17, 70, 20)])

@@ -146,12 +146,14 @@ class NetworkLook:
             inputs, squares = self._hidden(rows)
             arithmetic = [self._of_hidden] * n_hidden + [self._of_units]
             error = self._logit_error(squares, arithmetic)
-            values = self._reduce(inputs, self._doubt(error, rows, certain=certain))
+            doubt = self._doubt(error, rows, certain=certain)
+            values = self._reduce(inputs, doubt)
         else:
             logits, squares = plain.network_logits(rows, *self.models.float32)
             error = self._logit_error(squares, [Arithmetic(bounds.UNIT)] * (n_hidden + 1))
-            values = self._plainly(logits, self._doubt(error, rows, certain=certain))
-        return self._result(values, error, squares, unit=bounds.UNIT, of_exp=_EXP_ERROR)
+            doubt = self._doubt(error, rows, certain=certain)
+            values = self._plainly(logits, doubt)
+        return self._result(values, error, doubt, squares, unit=bounds.UNIT, of_exp=_EXP_ERROR)
 
     def _certain_tile(self, rows: Tensor) -> _Tile:
         return self._coarse_tile(rows, certain=True)
@@ -159,24 +161,34 @@ class NetworkLook:
     def _fine_tile(self, rows: Tensor) -> _Tile:
         logits, squares = plain.network_logits(rows, *self.models.float64)
         error = self._logit_error(squares, [FLOAT64] * len(squares))
-        values = self._plainly(logits, self._doubt(error, logits))
-        return self._result(values, error, squares, unit=bounds.SMALL_UNIT, of_exp=bounds.SMALL_UNIT)
+        doubt = self._doubt(error, logits)
+        values = self._plainly(logits, doubt)
+        return self._result(values, error, doubt, squares, unit=bounds.SMALL_UNIT, of_exp=bounds.SMALL_UNIT)
 
     def _plainly(self, logits: Tensor, doubt: Tensor) -> Tensor:
         return plain.reduced(logits, self.kind, softmax=self.softmax, doubt=doubt)
 
     def _result(
-        self, values: Tensor, error: NDArray[np.float64], squares: list[Tensor], *, unit: float, of_exp: float
+        self,
+        values: Tensor,
+        error: NDArray[np.float64],
+        doubt: Tensor,
+        squares: list[Tensor],
+        *,
+        unit: float,
+        of_exp: float,
     ) -> _Tile:
         """Return values with their errors: those that follow from logits, and what reducing them adds."""
         factor = bounds.error_factor(self.kind, n_outputs=self.networks.widths[-1], softmax=self.softmax)
         n_terms = self.networks.widths[-1] + self.networks.n_networks + 12
         added: Any = 4.0 * (2.0 * of_exp + n_terms * unit)
         if not self.softmax:  # class scores are as large as logits can be
-            added = added * np.sqrt(_to_host(squares[-1]) + 1.0) * float(self.models.errors.sizes[-1].max())
+            largest = float(self.models.errors.sizes[-1].max())
+            added = added * np.sqrt(_to_host(squares[-1]) + 1.0) * largest
+        errors = _to_host(doubt) if self.kind == rough.VOTES else factor * error + added
         known = error < np.inf
-        errors = np.where(known, factor * error + added, np.inf)
-        return np.where(known, _to_host(values), 0.0), errors, bool(torch.isfinite(squares[0]).all())
+        found = np.where(known, _to_host(values), 0.0), np.where(known, errors, np.inf)
+        return *found, bool(torch.isfinite(squares[0]).all())
 
     def _hidden(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return what enters the last layer, (K, n, in) or shared (n, D), and the squared lengths of all inputs."""

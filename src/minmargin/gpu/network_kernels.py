@@ -64,7 +64,8 @@ def reduce_members(  # type: ignore[no-untyped-def]
     """Write (n,) one number a row: of the `kind` that `rough` defines, over all members.
 
     Weights are (members, in, width) and biases (members, width), -inf for outputs that only fill up. `doubt_ptr` is
-    (n,) how far two outputs must differ for a vote to be certain.
+    (n,) how far two outputs must differ for a vote to be certain. Only certain votes count, and it then is how many are
+    not.
     """
     rows = tl.program_id(0) * block + tl.arange(0, block)
     inside = rows < n
@@ -115,8 +116,9 @@ def reduce_members(  # type: ignore[no-untyped-def]
         result = (first - second) / n_members
     elif kind == _VOTES:
         # What only fills up gets no vote, like a class that nobody votes for.
+        tl.store(doubt_ptr + rows, result, mask=inside)
         first, second, _ = _two_highest(sums)
-        result = tl.maximum(first - second - result, 0.0)
+        result = first - second
     elif kind > _VOTES:
         mean = sums / n_members
         result = tl.sum(mean * mean - squares / n_members, 1)

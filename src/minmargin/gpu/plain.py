@@ -35,7 +35,8 @@ def squared_lengths(values: Tensor) -> Tensor:
 def reduced(logits: Tensor, kind: int, *, softmax: bool, doubt: Tensor) -> Tensor:
     """Return (n,) one number a row, of the `kind` that `rough` defines, from (K, n, C) logits.
 
-    `doubt` is (n,) how far two logits must differ for a vote to be certain.
+    `doubt` is (n,) how far two logits must differ for a vote to be certain. Only certain votes count, and it then is
+    how many are not.
     """
     n_members = len(logits)
     first, second = logits.topk(2, dim=2).values.unbind(2)
@@ -45,7 +46,8 @@ def reduced(logits: Tensor, kind: int, *, softmax: bool, doubt: Tensor) -> Tenso
         certain = first - second > doubt
         is_first = logits == first.unsqueeze(2)
         highest = (is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype).topk(2, dim=1).values
-        return (highest[:, 0] - highest[:, 1] - (~certain).sum(0)).clamp_min(0.0)
+        doubt.copy_((~certain).sum(0))
+        return highest[:, 0] - highest[:, 1]
     scores = torch.softmax(logits, 2) if softmax else logits
     if kind in {rough.LOWEST_MARGIN, rough.MEAN_MARGIN}:
         highest = scores.topk(2, dim=2).values

@@ -48,11 +48,7 @@ class DeviceScreen:
             found, (lower, upper) = self._first_look(rows, threshold, size)
 
             def look_closer(index: NDArray[np.intp]) -> Bounds:
-                # From the rows as they came: those on the device were rounded on the way.
-                exactly = np.asarray(X[found.places[index]], dtype=np.float64)
-                if self.center is not None:
-                    exactly = exactly - self.center
-                return self._bounds(self.look.look_closer(torch.from_numpy(exactly).to(rows.device)))
+                return self._bounds(self.look.look_closer(self._exactly(X, rows, found.places[index])))
 
             if not found.finite:
                 return Near(found.places, np.full(len(found.places), -np.inf), finite=False)
@@ -66,6 +62,15 @@ class DeviceScreen:
         with self.staging.rows(X, self.center) as rows:
             values = self.look.values(rows)
         return values / self.look.networks.n_networks if self.look.kind == rough.VOTES else values
+
+    def _exactly(self, X: NDArray[Any] | ColumnBlock, rows: Tensor, places: NDArray[np.intp]) -> Tensor:
+        """Return some rows in float64: from the device, or as they came if they were rounded on the way there."""
+        if isinstance(X, np.ndarray) and X.dtype == np.float32 and self.center is None:
+            return rows[torch.from_numpy(places).to(rows.device)].double()
+        exactly = np.asarray(X[places], dtype=np.float64)
+        if self.center is not None:
+            exactly = exactly - self.center
+        return torch.from_numpy(exactly).to(rows.device)
 
     @property
     def _at_least(self) -> int:
@@ -92,6 +97,9 @@ class DeviceScreen:
 
     def _bounds(self, found: Found) -> Bounds:
         networks = self.look.networks
+        if self.look.kind == rough.VOTES:  # each vote in doubt may go to the leader or to the second
+            lower, upper = found.values - found.errors, found.values + found.errors
+            return np.maximum(lower, 0.0) / networks.n_networks, upper / networks.n_networks
         return bounds.score_bounds(
             found.values,
             found.errors,

@@ -275,7 +275,10 @@ def _waves(jobs: Sequence[Job], setting: _Setting, max_networks: int | None) -> 
     if max_networks is None:
         max_networks = _most_networks(setting)
     order = np.argsort([-len(job.rows) for job in jobs], kind="stable")
-    return np.array_split(order, -(-len(jobs) // max_networks))
+    n_waves = -(-len(jobs) // max_networks)
+    if setting.device == "cpu" and n_waves > 2:  # an even number of them, as of cores
+        n_waves = min(-(-n_waves // 4) * 4, len(jobs))
+    return np.array_split(order, n_waves)
 
 
 def _most_networks(setting: _Setting) -> int:
