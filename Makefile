@@ -53,14 +53,14 @@ format: $(VENV)/installed-dev  ## mend style
 	$(BIN)/ruff format .
 
 # What `make bench` runs, in this order; each is described in benchmarks/README.md.
-BENCHMARKS := score fit parquet topb scaling memory peers import_time
+BENCHMARKS := score fit networks parquet topb scaling memory peers import_time
 
-bench: $(VENV)/installed-dev  ## measure speed and memory as ratios, and write docs/benchmarks.md (many minutes)
+bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write docs/benchmarks.md (many minutes)
 	rm -rf build/bench
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json build/bench/$$name.json || exit 1; done
 	$(BIN)/python benchmarks/write_page.py build/bench
 
-bench-quick: $(VENV)/installed-dev  ## run every benchmark on small sizes, in under two minutes
+bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in under two minutes
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
 
 docs: $(VENV)/installed-dev  ## draw the pictures and write the help pages anew

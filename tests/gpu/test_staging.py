@@ -22,6 +22,7 @@ from minmargin.gpu import staging
 def stage(device, monkeypatch):
     """A staging with pieces of 12 numbers. Without a GPU, memory is just memory, and streams do nothing."""
     monkeypatch.setattr(staging, "_PIECE", 12)
+    monkeypatch.setattr(staging, "_idle_lanes", [])
     if device == "cpu":
         event = SimpleNamespace(synchronize=lambda: None, record=lambda: None)
         empty = torch.empty

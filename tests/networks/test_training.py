@@ -203,7 +203,9 @@ def test_large_networks_are_stacked_in_smaller_numbers():
     )
     assert setting.n_parameters == 300 * 1000 + 1000 + 1000 * 3 + 3
     waves = training._waves(draws([60] * 8), setting, None)
-    assert [len(wave) for wave in waves] == [2, 2, 2, 2], "three at most, and as many waves as cores can share"
+    assert [len(wave) for wave in waves] == [2, 2, 2, 2], (
+        "three at most, and as many waves as cores can share"
+    )
 
 
 def test_rows_may_be_read_only_or_a_tensor():

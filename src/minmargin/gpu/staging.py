@@ -1,13 +1,13 @@
 """Rows on their way to the device: through page-locked memory, in small pieces, while others are looked at.
 
-A GPU copies from page-locked memory several times as fast as from any other, and without waiting. Each thread has a
-lane of its own: a stream of device work and two pieces of page-locked memory. While the device copies one, the thread
-fills the other; while one thread's rows are looked at, others' are on their way.
+A GPU copies from page-locked memory several times as fast as from any other, and without waiting. Rows have a lane to
+themselves: a stream of device work and two pieces of page-locked memory. While the device copies one, the thread fills
+the other; while one thread's rows are looked at, others' are on their way. Lanes are kept for the next rows, since
+page-locked memory, and memory on the device, take long to get.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +27,6 @@ class Staging:
 
     def __init__(self, device: str) -> None:
         self._device = device
-        self._of_thread = threading.local()
 
     @contextmanager
     def rows(
@@ -40,11 +39,15 @@ class Staging:
         if self._device == "cpu":
             yield torch.from_numpy(_filled(np.empty(X.shape, np.float32), np.asarray(X), center))
             return
-        if not hasattr(self._of_thread, "lane"):
-            self._of_thread.lane = _Lane(self._device)
-        lane: _Lane = self._of_thread.lane
-        with torch.cuda.stream(lane.stream):
-            yield lane.put_columns(X, center) if isinstance(X, ColumnBlock) else lane.put(X, center)
+        try:
+            lane = _idle_lanes.pop()
+        except IndexError:
+            lane = _Lane(self._device)
+        try:
+            with torch.cuda.stream(lane.stream):
+                yield lane.put_columns(X, center) if isinstance(X, ColumnBlock) else lane.put(X, center)
+        finally:
+            _idle_lanes.append(lane)
 
 
 class _Lane:
@@ -94,3 +97,7 @@ def _filled(target: NDArray[np.float32], values: NDArray[Any], center: Any) -> N
                 values, center, out=target, casting="unsafe", dtype=np.result_type(values, np.float32)
             )
     return target
+
+
+# All threads' lanes that wait for rows: to take or add the last item of a list is safe in any thread.
+_idle_lanes: list[_Lane] = []
