@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -17,6 +17,8 @@ from minmargin.rows import ColumnBlock, Matrix, take_rows
 from minmargin.seeds import SeedTree
 
 _Part = TypeVar("_Part")
+
+_FEW = 1 << 15  # rows, times members, whose class scores are kept
 
 
 class Candidates:
@@ -64,21 +66,17 @@ class Candidates:
         def take(part: MemberMargins, index: NDArray[np.intp]) -> MemberMargins:
             return MemberMargins(part.margins[:, index], part.contested[index])
 
-        return self._part(
-            "member_margins", lambda X: margins.member_margins(self._scorer.each_member(X)), take
-        )
+        return self._part("member_margins", lambda X: margins.member_margins(self._each_member(X)), take)
 
     @cached_property
     def mean_scores(self) -> NDArray[np.float64]:
         """(n, C) the class scores averaged over the members."""
-        return self._part(
-            "mean_scores", lambda X: margins.mean_scores(self._scorer.each_member(X)), _take_rows
-        )
+        return self._part("mean_scores", lambda X: margins.mean_scores(self._each_member(X)), _take_rows)
 
     @cached_property
     def votes(self) -> NDArray[np.float64]:
         """(n, C) how many members give each class their highest score."""
-        return self._part("votes", lambda X: margins.votes(self._scorer.each_member(X)), _take_rows)
+        return self._part("votes", lambda X: margins.votes(self._each_member(X)), _take_rows)
 
     @cached_property
     def member_scores(self) -> NDArray[np.float64]:
@@ -118,6 +116,12 @@ class Candidates:
         return ScoringError(
             f"The {of} failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
         )
+
+    def _each_member(self, X: Any) -> Iterable[NDArray[np.float64]]:
+        """Return the class scores under each member: of few rows all at once, so that no part asks for them again."""
+        if len(self) * self.n_members <= _FEW:
+            return self.member_scores
+        return self._scorer.each_member(X)
 
     def _part(
         self, name: str, make: Callable[[Any], _Part], take: Callable[[_Part, NDArray[np.intp]], _Part]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from minmargin.bounds import SMALL_UNIT
 from minmargin.kernels import norms, raise_to_cosines
@@ -54,11 +55,12 @@ def pick_greedily(
         device: where to multiply.
     """
     exact = _Exact(vectors, centers, offsets, factor, nothing_yet, batch_size)
-    unit_vectors = torch.from_numpy(exact.unit_vectors()).to(device)
+    unit_vectors = _units(vectors, exact.lengths, device)
     likeness = torch.full((len(vectors),), -np.inf, dtype=torch.float64, device=device)
-    for start in range(0, exact.n_centers, _CENTERS):
-        some = torch.from_numpy(exact.unit_centers(start, start + _CENTERS)).to(device)
-        likeness = torch.maximum(likeness, (unit_vectors @ some.T).amax(1))
+    if centers is not None:
+        for some in np.array_split(np.arange(len(centers)), -(-len(centers) // _CENTERS)):
+            others = _units(centers[some], exact.center_lengths[some], device)
+            likeness = torch.maximum(likeness, (unit_vectors @ others.T).amax(1))
     at = torch.tensor(offsets, device=device)  # a copy: picked rows are taken out of it
     # Two cosines, each with lengths and sums of D products, all rounded; and a score, rounded twice.
     doubt = 2.0 * factor * (4 * vectors.shape[1] + 40) * SMALL_UNIT
@@ -66,10 +68,14 @@ def pick_greedily(
     n_first = exact.n_centers
     for place in range(batch_size):
         known = likeness if exact.n_centers else torch.full_like(likeness, nothing_yet)
-        scores = at + factor * known
-        lowest = scores.min()
-        near = (scores <= lowest + doubt + 8.0 * SMALL_UNIT * (1.0 + lowest.abs())).nonzero()[:, 0]
-        pick = exact.lowest(near.cpu().numpy(), precedes)
+        scores = torch.add(at, known, alpha=factor)
+        # One wait for the device: the two lowest tell whether any other row comes near the first.
+        lowest = torch.topk(scores, min(2, len(scores)), largest=False)
+        first, *second, row = torch.cat([lowest.values, lowest.indices[:1].double()]).tolist()
+        pick = int(row)
+        near = first + doubt + 8.0 * SMALL_UNIT * (1.0 + abs(first))
+        if second and second[0] <= near:
+            pick = exact.lowest((scores <= near).nonzero()[:, 0].cpu().numpy(), precedes)
         picked[place] = pick
         exact.add_center(pick)
         at[pick] = np.inf
@@ -89,33 +95,24 @@ class _Exact:
         nothing_yet: float,
         batch_size: int,
     ) -> None:
-        self._vectors, self._lengths = vectors, norms(vectors)
+        self._vectors, self.lengths = vectors, norms(vectors)
         self._offsets, self._factor, self._nothing_yet = offsets, factor, nothing_yet
         self.n_centers = 0 if centers is None else len(centers)
         self._centers = np.empty((self.n_centers + batch_size, vectors.shape[1]))
-        self._center_lengths = np.empty(len(self._centers))
+        self.center_lengths = np.empty(len(self._centers))
         if centers is not None:
             self._centers[: self.n_centers] = centers
-            self._center_lengths[: self.n_centers] = norms(centers)
+            self.center_lengths[: self.n_centers] = norms(centers)
         self._likeness = np.full(len(vectors), -np.inf)
         self._n_seen = np.zeros(len(vectors), dtype=np.intp)
 
-    def unit_vectors(self) -> NDArray[np.float64]:
-        return _units(self._vectors, self._lengths)
-
-    def unit_centers(self, start: int, stop: int) -> NDArray[np.float64]:
-        stop = min(stop, self.n_centers)
-        return _units(self._centers[start:stop], self._center_lengths[start:stop])
-
     def add_center(self, row: int) -> None:
         self._centers[self.n_centers] = self._vectors[row]
-        self._center_lengths[self.n_centers] = self._lengths[row]
+        self.center_lengths[self.n_centers] = self.lengths[row]
         self.n_centers += 1
 
     def lowest(self, rows: NDArray[np.intp], precedes: Callable[[NDArray[np.intp]], int]) -> int:
         """Return the one of these rows with the lowest score."""
-        if len(rows) == 1:
-            return int(rows[0])
         for row in rows:
             self._bring_up_to_date(row, self.n_centers)
         scores = self._score(rows, self._likeness[rows], self.n_centers)
@@ -145,12 +142,13 @@ class _Exact:
         if not len(cosines):
             return
         vector = np.asarray(self._vectors[row], dtype=np.float64)
-        centers, lengths = self._centers[seen:n_centers], self._center_lengths[seen:n_centers]
-        raise_to_cosines(centers, lengths, vector, float(self._lengths[row]), cosines)
+        centers, lengths = self._centers[seen:n_centers], self.center_lengths[seen:n_centers]
+        raise_to_cosines(centers, lengths, vector, float(self.lengths[row]), cosines)
         self._likeness[row] = max(self._likeness[row], cosines.max())
         self._n_seen[row] = n_centers
 
 
-def _units(vectors: NDArray[np.floating], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return vectors of length 1; those of length 0 stay as they are."""
-    return np.asarray(vectors / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis], dtype=np.float64)
+def _units(vectors: NDArray[np.floating], lengths: NDArray[np.float64], device: str) -> Tensor:
+    """Return float64 vectors of length 1 on the device; those of length 0 stay as they are."""
+    divisors = torch.from_numpy(np.where(lengths > 0.0, lengths, 1.0)).to(device)
+    return torch.from_numpy(np.ascontiguousarray(vectors)).to(device).double() / divisors[:, None]
