@@ -174,9 +174,9 @@ class Scan:
                 bounds = [top.bound for top in tops]
                 n_near, partials = self._keep_of(block, shortlists, screens, bounds, deciders)
                 with one_at_a_time:
-                    for top, of_top in zip(tops, partials, strict=True):
-                        for partial in of_top:
-                            top.merge(partial)
+                    for top, shares in zip(tops, partials, strict=True):
+                        for share in shares:
+                            top.merge(share)
                 return count_rows(block.data), n_near
 
             parts = list(self._run(work, lambda part: part[0], screened=None not in screens))

@@ -55,6 +55,12 @@ few_examples = settings(
 )
 
 
+@pytest.fixture(autouse=True)
+def _always_look_closer(monkeypatch):
+    """These committees are so small that looking closer would never pay."""
+    monkeypatch.setattr(screens, "_WORTH_A_LOOK", 0)
+
+
 def links(score):
     return [True] if score == "var-softmax" else [True, False]
 
@@ -169,6 +175,15 @@ def test_a_number_that_is_not_finite_is_reported(value, n_features, n_outputs, p
     near = screen.near(X, threshold=1e-9, size=None)
     assert not near.finite
     assert 137 in near.places
+
+
+def test_few_rows_in_doubt_are_left_to_the_exact_scores(device, monkeypatch):
+    rng = np.random.default_rng(0)
+    models, X = linear_models(rng, 7, 4, 1), rng.normal(size=(300, 7)).astype(np.float32)
+    screen = linear_screen(*models, "min-margin", softmax=True, precision="fast", device=device)
+    closer = set(screen.near(X, threshold=0.01, size=100).places.tolist())
+    monkeypatch.setattr(screens, "_WORTH_A_LOOK", 1 << 20)
+    assert closer < set(screen.near(X, threshold=0.01, size=100).places.tolist())
 
 
 def test_columns_are_looked_at_as_rows_are(device):
