@@ -60,7 +60,7 @@ bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json build/bench/$$name.json || exit 1; done
 	$(BIN)/python benchmarks/write_page.py build/bench
 
-bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in under two minutes
+bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in about two minutes
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
 
 docs: $(VENV)/installed-dev  ## draw the pictures and write the help pages anew

@@ -22,7 +22,7 @@ INTRODUCTION = """\
 # Benchmarks
 
 `make bench` measures everything on this page and writes it anew; `make bench-quick` runs the same scripts on small
-sizes in under two minutes and writes nothing. The scripts are in [benchmarks/](../benchmarks/).
+sizes in about two minutes and writes nothing. The scripts are in [benchmarks/](../benchmarks/).
 
 Every comparison is a ratio measured in one run. The ways take turns, round after round, so that whatever else the
 machine does befalls all of them alike; a ratio is taken within each round, and the median over the rounds is shown.
