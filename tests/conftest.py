@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,13 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minmargin.scan._LARGEST_BLOCK", 64)
     monkeypatch.setattr("minmargin.scan._FIRST_BLOCK", 16)
     monkeypatch.setattr("minmargin.scan._LARGEST_SCREENED_BLOCK", 64)
+
+
+@pytest.fixture(scope="module")
+def one_torch_thread() -> Iterator[None]:
+    """Let torch use one thread: for networks this small, several only wait for each other on a busy machine."""
+    torch = pytest.importorskip("torch")
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)

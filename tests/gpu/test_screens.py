@@ -21,6 +21,7 @@ from minmargin.learners.linear import LinearScorer
 from minmargin.networks.forward import NetworkModels
 from minmargin.rows import ColumnBlock
 from random_networks import random_networks, rows_on_a_boundary
+from soundness import SCORES, assert_keeps_what_belongs, links
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -31,13 +32,6 @@ from minmargin.gpu import screens
 from minmargin.gpu.looks import DeviceNetworks
 from minmargin.gpu.screens import linear_screen, network_screen
 
-SCORES = {
-    "min-margin": margins.min_margin,
-    "mean-margin": margins.mean_margin,
-    "margin-of-mean": margins.margin_of_mean,
-    "committee": margins.vote_margin,
-    "var-softmax": margins.negative_variance,
-}
 PRECISIONS = ["float32", "fast"]
 
 # What the interpreter warns of where a GPU just computes on.
@@ -61,22 +55,6 @@ def _always_look_closer(monkeypatch):
     monkeypatch.setattr(screens, "_WORTH_A_LOOK", 0)
 
 
-def links(score):
-    return [True] if score == "var-softmax" else [True, False]
-
-
-def assert_sound(screen, X, exact):
-    finite = np.isfinite(exact)
-    for threshold in np.quantile(exact[finite], SHARES, method="lower") if finite.any() else ():
-        belongs = set(np.flatnonzero(exact <= threshold).tolist())
-        near = screen.near(X, threshold=float(threshold), size=None)
-        assert belongs <= set(near.places.tolist())
-        assert not (near.lower > exact[near.places]).any()
-    few = screen.near(X, threshold=None, size=3)
-    lowest = np.flatnonzero(exact < np.partition(exact, 2)[2])
-    assert set(lowest.tolist()) <= set(few.places.tolist())
-
-
 def assert_linear_sound(X, weights, intercepts, device, *, scores=SCORES):
     for score in scores:
         for softmax in links(score):
@@ -86,7 +64,7 @@ def assert_linear_sound(X, weights, intercepts, device, *, scores=SCORES):
                 screen = linear_screen(
                     weights, intercepts, score, softmax=softmax, precision=precision, device=device
                 )
-                assert_sound(screen, X, exact)
+                assert_keeps_what_belongs(screen, X, exact, at=SHARES)
 
 
 def linear_models(rng, n_features, n_models, n_outputs, scale=1.0):
@@ -159,7 +137,9 @@ def test_rows_that_a_network_can_hardly_decide_are_kept(seed, hidden, n_classes,
     exact = SCORES[score](NetworkModels(networks, center).class_scores(X))
     for precision in PRECISIONS:
         models = DeviceNetworks(networks, device)
-        assert_sound(network_screen(models, center, score, precision=precision), X, exact)
+        assert_keeps_what_belongs(
+            network_screen(models, center, score, precision=precision), X, exact, at=SHARES
+        )
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -28,13 +28,7 @@ IMAGES = (DIGITS / 16).astype(np.float32).reshape(-1, 1, 8, 8)
 IRIS, SPECIES = load_iris(return_X_y=True)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Let torch use one thread: for networks this small, several only wait for each other on a busy machine."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 class ImageNet(nn.Module):

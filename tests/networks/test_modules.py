@@ -16,13 +16,7 @@ from minmargin.networks.jobs import Job  # noqa: E402
 N_ROWS, N_CLASSES, N_MEMBERS = 21, 3, 4
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Let torch use one thread: for networks this small, several only wait for each other on a busy machine."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 class TokenNet(nn.Module):

@@ -16,19 +16,12 @@ from hypothesis import strategies as st
 
 import brute_force
 from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_rows
-from minmargin import margins
 from minmargin.networks.dense import DenseNetworks, join
 from minmargin.networks.forward import NetworkModels, reference_logits
 from minmargin.networks.screen import NetworkScreen, ScreenedNetworks
 from random_networks import random_networks, rows_on_a_boundary
+from soundness import SCORES, assert_keeps_what_belongs
 
-SCORES = {
-    "min-margin": margins.min_margin,
-    "mean-margin": margins.mean_margin,
-    "margin-of-mean": margins.margin_of_mean,
-    "committee": margins.vote_margin,
-    "var-softmax": margins.negative_variance,
-}
 HIDDEN = st.lists(st.integers(1, 40), max_size=3)
 
 
@@ -56,14 +49,7 @@ def assert_sound(X, networks, center, *, at=(0, 0.2, 1)):
             lower, upper, _ = screen._look(X, products)
             assert (lower[finite] <= exact[finite]).all()
             assert (upper[finite] >= exact[finite]).all()
-        for threshold in np.quantile(exact[finite], at, method="lower") if finite.any() else ():
-            belongs = set(np.flatnonzero(exact <= threshold).tolist())
-            near = screen.near(X, threshold=float(threshold), size=None)
-            assert belongs <= set(near.places.tolist())
-            assert not (near.lower > exact[near.places]).any()
-        few = screen.near(X, threshold=None, size=3)
-        lowest = np.flatnonzero(exact < np.partition(exact, 2)[2])
-        assert set(lowest.tolist()) <= set(few.places.tolist())
+        assert_keeps_what_belongs(screen, X, exact, at=at)
 
 
 @settings(max_examples=100)

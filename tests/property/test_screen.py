@@ -8,23 +8,13 @@ from numba import njit
 from scipy import sparse
 
 import minmargin as mm
-from minmargin import lanes, margins
+from minmargin import lanes
 from minmargin.kernels import linear_class_scores
 from minmargin.screen import LinearScreen
 from minmargin.simd import add_margins
+from soundness import SCORES, assert_keeps_what_belongs, links
 
-SCORES = {
-    "min-margin": margins.min_margin,
-    "mean-margin": margins.mean_margin,
-    "margin-of-mean": margins.margin_of_mean,
-    "committee": margins.vote_margin,
-    "var-softmax": margins.negative_variance,
-}
 SCALES = [1e-45, 1e-38, 1e-20, 1e-3, 1.0, 1e3, 1e10, 1e25, 1e38]
-
-
-def links(score):
-    return [True] if score == "var-softmax" else [True, False]
 
 
 def containers(X):
@@ -37,16 +27,8 @@ def assert_sound(X, weights, intercepts, *, scores=SCORES, at=(0, 0.1, 0.5, 1)):
             screen = LinearScreen.of(weights, intercepts, score, softmax=softmax)
             with np.errstate(all="ignore"):
                 exact = formula(linear_class_scores(X, weights, intercepts, softmax=softmax))
-            finite = np.isfinite(exact)
-            for threshold in np.quantile(exact[finite], at, method="lower") if finite.any() else ():
-                belongs = set(np.flatnonzero(exact <= threshold).tolist())
-                for rows in containers(X):
-                    near = screen.near(rows, threshold=float(threshold), size=None)
-                    assert belongs <= set(near.places.tolist())
-                    assert not (near.lower > exact[near.places]).any()
-                    few = screen.near(rows, threshold=None, size=3)
-                    lowest = np.flatnonzero(exact < np.partition(exact, 2)[2])
-                    assert set(lowest.tolist()) <= set(few.places.tolist())
+            for rows in containers(X):
+                assert_keeps_what_belongs(screen, rows, exact, at=at)
 
 
 def models(rng, n_features, n_models, n_outputs, scale):

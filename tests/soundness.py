@@ -1,0 +1,37 @@
+"""What every screen must hold to, whatever it screens and wherever it runs; the suites share it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minmargin import margins
+
+#: The scores that a screen of members may be asked for, as the reference defines them.
+SCORES = {
+    "min-margin": margins.min_margin,
+    "mean-margin": margins.mean_margin,
+    "margin-of-mean": margins.margin_of_mean,
+    "committee": margins.vote_margin,
+    "var-softmax": margins.negative_variance,
+}
+
+
+def links(score):
+    """Return whether the score is of probabilities: both, but for a variance."""
+    return [True] if score == "var-softmax" else [True, False]
+
+
+def assert_keeps_what_belongs(screen, X, exact, *, at):
+    """Assert that no row is left out that is at a threshold or below, or among the lowest three.
+
+    `exact` are the rows' canonical scores; thresholds are taken at these shares of them.
+    """
+    finite = np.isfinite(exact)
+    for threshold in np.quantile(exact[finite], at, method="lower") if finite.any() else ():
+        belongs = set(np.flatnonzero(exact <= threshold).tolist())
+        near = screen.near(X, threshold=float(threshold), size=None)
+        assert belongs <= set(near.places.tolist())
+        assert not (near.lower > exact[near.places]).any()
+    few = screen.near(X, threshold=None, size=3)
+    lowest = np.flatnonzero(exact < np.partition(exact, 2)[2])
+    assert set(lowest.tolist()) <= set(few.places.tolist())
