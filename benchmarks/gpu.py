@@ -114,7 +114,7 @@ def linear(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
         }
         for precision in ("float32", "fast"):
             look = GapLook(weights, constants, precision, "cuda")
-            found = look.keep(rows[:4096], np.inf, None, lambda gap: gap)
+            found = look.describe(look.keep(rows[:4096], np.inf), None, lambda gap: gap)
             error = float(np.abs(found.values - gaps[found.places]).max())
             ways[precision] = (launcher(look, rows), n, error)
         for way, (work, n_rows, error) in ways.items():

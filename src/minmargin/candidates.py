@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
+from minmargin.device import Device
 from minmargin.errors import MinMarginError, ScoringError
 from minmargin.learners import Scorer
 from minmargin.margins import MemberMargins
@@ -18,17 +20,20 @@ from minmargin.seeds import SeedTree
 
 _Part = TypeVar("_Part")
 
-_FEW = 1 << 15  # rows, times members, whose class scores are kept
+_FEW = 1 << 20  # class scores, under all members, that are kept: 8 MB
 
 
 class Candidates:
     """Pool rows with everything a score can be made of; each part is computed when first asked for."""
 
-    def __init__(self, rows: NDArray[np.int64] | range, X: Any, scorer: Scorer, seeds: SeedTree) -> None:
+    def __init__(
+        self, rows: NDArray[np.int64] | range, X: Any, scorer: Scorer, seeds: SeedTree, device: Device
+    ) -> None:
         self._rows = rows
         self._X = X
         self._scorer = scorer
         self._seeds = seeds
+        self._device = device
         self._taken_from: tuple[Candidates, NDArray[np.intp]] | None = None
 
     def __len__(self) -> int:
@@ -83,14 +88,18 @@ class Candidates:
         """(K, n, C) the class scores under each member."""
 
         def make(X: Any) -> NDArray[np.float64]:
-            return np.stack(list(self._scorer.each_member(X)))
+            return np.stack(list(self._scorer.each_member(X, device=self._device)))
 
         return self._part("member_scores", make, lambda scores, index: scores[:, index])
 
     @cached_property
     def base_scores(self) -> NDArray[np.float64]:
         """(n, C) the class scores under the base."""
-        return self._part("base_scores", self._scorer.base_scores, _take_rows)
+
+        def make(X: Any) -> NDArray[np.float64]:
+            return self._scorer.base_scores(X, device=self._device)
+
+        return self._part("base_scores", make, _take_rows)
 
     @cached_property
     def vectors(self) -> Matrix:
@@ -106,7 +115,7 @@ class Candidates:
         """Return some of these candidates, with the same scores to the bit."""
         # Nearly all rows of a block are dismissed before anyone asks for their numbers.
         rows = self._rows.start + index if isinstance(self._rows, range) else self._rows[index]
-        taken = Candidates(rows, None, self._scorer, self._seeds)
+        taken = Candidates(rows, None, self._scorer, self._seeds, self._device)
         taken._taken_from = (self, index)
         return taken
 
@@ -119,9 +128,14 @@ class Candidates:
 
     def _each_member(self, X: Any) -> Iterable[NDArray[np.float64]]:
         """Return the class scores under each member: of few rows all at once, so that no part asks for them again."""
-        if len(self) * self.n_members <= _FEW:
+        if "member_scores" in self.__dict__:
             return self.member_scores
-        return self._scorer.each_member(X)
+        remaining = iter(self._scorer.each_member(X, device=self._device))
+        first = list(itertools.islice(remaining, 1))
+        if first and first[0].size * self.n_members <= _FEW:
+            self.member_scores = np.stack([*first, *remaining])
+            return self.member_scores
+        return itertools.chain(first, remaining)
 
     def _part(
         self, name: str, make: Callable[[Any], _Part], take: Callable[[_Part, NDArray[np.intp]], _Part]

@@ -121,6 +121,25 @@ def to_class_scores(logits, n_outputs, softmax, row, scores):  # type: ignore[no
             scores[k, row, c] /= total
 
 
+def class_scores_of(logits: NDArray[np.float64], *, softmax: bool) -> NDArray[np.float64]:
+    """Return (K, n, C): the class scores under K models, made of their (K, O, n) canonical logits."""
+    n_models, n_outputs, n = logits.shape
+    scores = np.empty((n_models, n, max(n_outputs, 2)))
+    _score_logits(logits, softmax, scores)
+    return scores
+
+
+@njit(nogil=True, cache=True)
+def _score_logits(logits, softmax, scores):  # type: ignore[no-untyped-def]
+    n_models, n_outputs, n = logits.shape
+    of_row = np.empty(n_models * n_outputs)
+    for row in range(n):
+        for k in range(n_models):
+            for o in range(n_outputs):
+                of_row[k * n_outputs + o] = logits[k, o, row]
+        to_class_scores(of_row, n_outputs, softmax, row, scores)
+
+
 @njit(nogil=True, cache=True)
 def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
     n_models, n, _ = scores.shape

@@ -33,7 +33,7 @@ from minmargin.topb import Bound, Details, Ranked, TopB
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
 _GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 26, 1 << 21  # 256 MB: each hand-over to a GPU has its price
-
+_FIRST_GPU_BLOCK = 1 << 17
 
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
 
@@ -219,12 +219,14 @@ class Scan:
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
             n_decided += len(candidates)
             decide = partial(self._decide, block, shortlist, bound)
-            shares = self._shares(candidates) if self.scorer.rowwise else [candidates]
+            shares = self._shares(candidates)
             partials.append(list((map if len(shares) == 1 else deciders.map)(decide, shares)))
         return n_decided, partials
 
     def _shares(self, candidates: Candidates) -> list[Candidates]:
-        """Return rows in shares for several threads."""
+        """Return rows in shares for several threads: a GPU takes all at once."""
+        if self.device == "cuda" or not self.scorer.rowwise:
+            return [candidates]
         size = max(_SHARE // max(self.scorer.multiplications, 1), 64)
         if len(candidates) <= size:
             return [candidates]
@@ -270,7 +272,7 @@ class Scan:
         if self.preprocessor is not None:
             X = self.preprocessor.transform(X)
         rows = range(block.first_row, block.first_row + count_rows(block.data))
-        return Candidates(rows, X, self.scorer, self.seeds), check
+        return Candidates(rows, X, self.scorer, self.seeds, self.device), check
 
     def _run(
         self, work: Callable[[Block], Any], size_of: Callable[[Any], int], *, screened: bool
@@ -282,7 +284,7 @@ class Scan:
         least = _FIRST_BLOCK if self.scorer.rowwise else None
         remaining = blocks(chunks, sizes, least=least)
         parts: Iterator[Any] = iter(())
-        if self.device == "cuda":  # whose first block is large: the others wait for the bound that it gives
+        if self.device == "cuda":  # whose blocks are large: they wait for the bound that a smaller one gives
             parts = run_locally(work, itertools.islice(remaining, 1), 1)
         parts = itertools.chain(parts, run_locally(work, remaining, effective_n_jobs(self.n_jobs)))
         for part in parts:
@@ -305,8 +307,10 @@ class Scan:
                 largest, most_floats = _LARGEST_GPU_BLOCK, _GPU_BLOCK_FLOATS
         while largest > _SMALLEST_BLOCK and largest * per_row > most_floats:
             largest //= 2
-        if self.scorer.rowwise and self.device == "cpu":
-            # Little can be screened before there is a bound: smaller blocks give one sooner.
+        # Little can be screened before there is a bound: smaller blocks give one sooner.
+        if self.device == "cuda":
+            yield min(_FIRST_GPU_BLOCK, largest)
+        elif self.scorer.rowwise:
             size = min(_FIRST_BLOCK, largest)
             while size < largest:
                 yield size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -15,25 +16,53 @@ pytest.importorskip("torch")
 
 import torch
 
-from minmargin.gpu import staging
+from minmargin.gpu import pump, staging
+
+NUMBER = ctypes.c_uint64
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, NUMBER, NUMBER, NUMBER, NUMBER)
+def copy_in_memory(target, source, n_bytes, _):
+    ctypes.memmove(target, source, n_bytes)
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, NUMBER)
+def wait_for_nothing(_):
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, NUMBER, NUMBER)
+def mark_nothing(*_):
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, NUMBER, NUMBER, NUMBER, NUMBER)
+def refuse(*_):
+    return 700
+
+
+PUMP_IN_MEMORY = pump.make_pump(copy_in_memory, wait_for_nothing, mark_nothing)
 
 
 @pytest.fixture
 def stage(device, monkeypatch):
     """A staging with pieces of 12 numbers. Without a GPU, memory is just memory, and streams do nothing."""
-    monkeypatch.setattr(staging, "_PIECE", 12)
+    monkeypatch.setattr(pump, "PIECE", 12)
     monkeypatch.setattr(staging, "_idle_lanes", [])
     if device == "cpu":
-        event = SimpleNamespace(synchronize=lambda: None, record=lambda: None)
+        event = SimpleNamespace(record=lambda _: None, cuda_event=0)
+        stream = SimpleNamespace(query=lambda: None, cuda_stream=0)
         empty = torch.empty
 
         def unpinned(*size, pin_memory=False, **settings):
             return empty(*size, **settings)
 
         monkeypatch.setattr(torch, "empty", unpinned)
-        monkeypatch.setattr(torch.cuda, "Stream", lambda _: None)
+        monkeypatch.setattr(torch.cuda, "Stream", lambda _: stream)
         monkeypatch.setattr(torch.cuda, "Event", lambda: event)
         monkeypatch.setattr(torch.cuda, "stream", lambda _: nullcontext())
+        monkeypatch.setattr(pump, "driver_pump", lambda: PUMP_IN_MEMORY)
         device = "cpu:0"  # another name of the CPU, for which there is no short cut
     return staging.Staging(device)
 
@@ -71,3 +100,9 @@ def test_threads_do_not_write_into_the_pieces_of_others(stage):
     with ThreadPoolExecutor(4) as threads:
         for block, rows in zip(blocks, threads.map(lambda block: arrived(stage, block), blocks), strict=True):
             np.testing.assert_array_equal(rows, block)
+
+
+def test_trouble_of_the_driver_is_an_error(stage, monkeypatch):
+    monkeypatch.setattr(pump, "driver_pump", lambda: pump.make_pump(refuse, wait_for_nothing, mark_nothing))
+    with pytest.raises(RuntimeError, match="error 700"):
+        arrived(stage, np.zeros((2, 3)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,31 +34,36 @@ class GapLook:
     constants: NDArray[np.float64]
     precision: Precision
     device: str
+    _typical: list[float] = field(default_factory=list, init=False, repr=False)
 
-    def keep(
-        self, rows: Tensor, allowed: float, size: int | None, allowed_beside: Callable[[float], float]
+    def keep(self, rows: Tensor, allowed: float) -> NDArray[np.float32]:
+        """Return (3, m) the rows whose gap may be `allowed` or less: their places, gaps and squared lengths.
+
+        The places are whole numbers, of as many bits.
+        """
+        written = torch.empty((3, len(rows)), dtype=torch.float32, device=rows.device)
+        counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
+        self.prepare(rows)(allowed, (counter, written[0].view(torch.int32), *written[1:]))
+        return np.asarray(written[:, : int(counter.item())].cpu().numpy())
+
+    def describe(
+        self, kept: NDArray[np.float32], size: int | None, allowed_beside: Callable[[float], float]
     ) -> Found:
-        """Return the rows whose gap may be `allowed` or less, and may be needed among the `size` lowest.
+        """Return what is known of kept rows, without those that are not needed for the `size` lowest.
 
         `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`.
         """
-        n = len(rows)
-        counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
-        index = torch.empty(n, dtype=torch.int32, device=rows.device)
-        gaps, squares = (torch.empty(n, dtype=torch.float32, device=rows.device) for _ in range(2))
-        self.prepare(rows)(allowed, (counter, index, gaps, squares))
-        n_kept = int(counter.item())
-        places, values, lengths = (each[:n_kept].double() for each in (index, gaps, squares))
-        finite = bool(torch.isfinite(lengths).all())
+        places, (values, lengths) = kept[0].view(np.int32), kept[1:].astype(np.float64)
+        finite = bool(np.isfinite(lengths).all())
         in_range = lengths < (math.inf if self._short is not None else 65504.0**2)
-        errors = torch.where(in_range, self.slope * torch.sqrt(lengths + 1.0), torch.inf)
-        if finite and size is not None and n_kept > size:
-            certain = float((values + errors).nan_to_num(torch.inf, torch.inf).kthvalue(size).values)
-            near = ~(values - errors > allowed_beside(certain))
-            places, values, errors = places[near], values[near], errors[near]
-        found = torch.stack([places, values, errors]).cpu().numpy()
-        found = found[:, np.argsort(found[0])]
-        return Found(found[0].astype(np.intp), found[1], found[2], finite)
+        with np.errstate(invalid="ignore"):
+            errors = np.where(in_range, self.slope * np.sqrt(lengths + 1.0), np.inf)
+            if finite and size is not None and len(places) > size:
+                certain = float(np.partition(np.nan_to_num(values + errors, nan=np.inf), size - 1)[size - 1])
+                near = ~(values - errors > allowed_beside(certain))
+                places, values, errors = places[near], values[near], errors[near]
+        in_order = np.argsort(places)
+        return Found(places[in_order].astype(np.intp), values[in_order], errors[in_order], finite)
 
     @cached_property
     def slope(self) -> float:
@@ -82,9 +87,12 @@ class GapLook:
         n, n_features = rows.shape
         tensors, slope = self._tensors, self.slope
         span, n_columns = tensors["high"].shape
-        # The root of a row's squared length s, of which the kernel takes no root, is at most (s + 1) / 2c + c / 2.
-        sample = plain.squared_lengths(rows[:: max(n // 256, 1)]).nan_to_num(0.0, 0.0, 0.0)
-        typical = math.sqrt(min(float(sample.mean()), 1e30) + 1.0)
+        # The root of a row's squared length s, of which the kernel takes no root, is at most (s + 1) / 2c + c / 2,
+        # and hardly more than the root if c is near it. What is typical of the first rows is taken for all.
+        if not self._typical:
+            sample = plain.squared_lengths(rows[:: max(n // 256, 1)]).nan_to_num(0.0, 0.0, 0.0)
+            self._typical.append(math.sqrt(min(float(sample.mean()), 1e30) + 1.0))
+        typical = self._typical[0]
         tilt = slope / (2.0 * typical)
         block = 128
         # As many as keep memory busy: with more to compute for each row, it takes more of them.

@@ -63,24 +63,45 @@ def pick_greedily(
             likeness = torch.maximum(likeness, (unit_vectors @ others.T).amax(1))
     at = torch.tensor(offsets, device=device)  # a copy: picked rows are taken out of it
     # Two cosines, each with lengths and sums of D products, all rounded; and a score, rounded twice.
-    doubt = 2.0 * factor * (4 * vectors.shape[1] + 40) * SMALL_UNIT
+    of_cosines = 2.0 * (4 * vectors.shape[1] + 40) * SMALL_UNIT
+    largest = float(np.abs(offsets).max()) + factor * max(1.0, abs(nothing_yet))
+    doubt = factor * of_cosines + 8.0 * SMALL_UNIT * (1.0 + largest)
     picked = np.empty(batch_size, dtype=np.intp)
     n_first = exact.n_centers
     for place in range(batch_size):
         known = likeness if exact.n_centers else torch.full_like(likeness, nothing_yet)
         scores = torch.add(at, known, alpha=factor)
-        # One wait for the device: the two lowest tell whether any other row comes near the first.
-        lowest = torch.topk(scores, min(2, len(scores)), largest=False)
-        first, *second, row = torch.cat([lowest.values, lowest.indices[:1].double()]).tolist()
-        pick = int(row)
-        near = first + doubt + 8.0 * SMALL_UNIT * (1.0 + abs(first))
-        if second and second[0] <= near:
-            pick = exact.lowest((scores <= near).nonzero()[:, 0].cpu().numpy(), precedes)
+        lowest, row = scores.min(0)
+        near = scores <= lowest + doubt
+        n_near, pick = torch.stack([near.sum(), row]).tolist()  # the one wait for the device
+        if n_near > 1:
+            pick = exact.lowest(near.nonzero()[:, 0].cpu().numpy(), precedes)
         picked[place] = pick
         exact.add_center(pick)
         at[pick] = np.inf
         likeness = torch.maximum(likeness, torch.mv(unit_vectors, unit_vectors[pick]))
-    return picked, exact.scores(picked, n_first)
+    first_centers = None if centers is None else _units(centers, exact.center_lengths[:n_first], device)
+    closest = _closest_centers(unit_vectors[torch.from_numpy(picked).to(device)], first_centers, of_cosines)
+    return picked, exact.scores(picked, n_first, closest)
+
+
+def _closest_centers(picks: Tensor, first_centers: Tensor | None, doubt: float) -> list[NDArray[np.intp]]:
+    """Return for each pick the centers that may have been the closest when it was picked, by rounded cosines.
+
+    The picks before it were centers too, behind the first ones.
+    """
+    n_first = 0 if first_centers is None else len(first_centers)
+    all_centers = picks if first_centers is None else torch.cat([first_centers, picks])
+    places = torch.arange(n_first + len(picks), device=picks.device)
+    closest: list[NDArray[np.intp]] = []
+    for start in range(0, len(picks), _CENTERS):
+        cosines = picks[start : start + _CENTERS] @ all_centers.T
+        n_earlier = n_first + start + torch.arange(len(cosines), device=picks.device)
+        cosines[places >= n_earlier[:, None]] = -torch.inf
+        near = (cosines >= cosines.amax(1, keepdim=True) - doubt) & (cosines > -torch.inf)
+        which, center = near.nonzero().cpu().numpy().T
+        closest += np.split(center, np.searchsorted(which, np.arange(1, len(cosines))))
+    return closest
 
 
 class _Exact:
@@ -118,16 +139,14 @@ class _Exact:
         scores = self._score(rows, self._likeness[rows], self.n_centers)
         return precedes(rows[scores == scores.min()])
 
-    def scores(self, picked: NDArray[np.intp], n_first: int) -> NDArray[np.float64]:
+    def scores(
+        self, picked: NDArray[np.intp], n_first: int, closest: list[NDArray[np.intp]]
+    ) -> NDArray[np.float64]:
         """Return the score that each pick had when it was picked, with `n_first` centers and the picks before it."""
         scores = np.empty(len(picked))
         for place, row in enumerate(picked):
-            n_centers = n_first + place
-            if self._n_seen[row] <= n_centers:
-                self._bring_up_to_date(row, n_centers)
-            scores[place] = self._score(picked[place : place + 1], self._likeness[row : row + 1], n_centers)[
-                0
-            ]
+            likeness = np.array([self._highest_cosine(row, closest[place])])
+            scores[place] = self._score(picked[place : place + 1], likeness, n_first + place)[0]
         return scores
 
     def _score(
@@ -137,15 +156,16 @@ class _Exact:
         return self._offsets[rows] + self._factor * known
 
     def _bring_up_to_date(self, row: int, n_centers: int) -> None:
-        seen = int(self._n_seen[row])
-        cosines = np.full(n_centers - seen, -np.inf)
-        if not len(cosines):
-            return
-        vector = np.asarray(self._vectors[row], dtype=np.float64)
-        centers, lengths = self._centers[seen:n_centers], self.center_lengths[seen:n_centers]
-        raise_to_cosines(centers, lengths, vector, float(self.lengths[row]), cosines)
-        self._likeness[row] = max(self._likeness[row], cosines.max())
+        unseen = np.arange(self._n_seen[row], n_centers)
+        self._likeness[row] = max(self._likeness[row], self._highest_cosine(row, unseen))
         self._n_seen[row] = n_centers
+
+    def _highest_cosine(self, row: int, centers: NDArray[np.intp]) -> float:
+        cosines = np.full(len(centers), -np.inf)
+        vector = np.asarray(self._vectors[row], dtype=np.float64)
+        chosen, lengths = self._centers[centers], self.center_lengths[centers]
+        raise_to_cosines(chosen, lengths, vector, float(self.lengths[row]), cosines)
+        return float(cosines.max(initial=-np.inf))
 
 
 def _units(vectors: NDArray[np.floating], lengths: NDArray[np.float64], device: str) -> Tensor:

@@ -39,22 +39,43 @@ def reduced(logits: Tensor, kind: int, *, softmax: bool, doubt: Tensor) -> Tenso
     how many are not.
     """
     n_members = len(logits)
-    first, second = logits.topk(2, dim=2).values.unbind(2)
+    first, second = _two_highest(logits)
     if kind == rough.LOWEST_GAP:
         return (first - second).amin(0)
     if kind == rough.VOTES:
         certain = first - second > doubt
         is_first = logits == first.unsqueeze(2)
-        highest = (is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype).topk(2, dim=1).values
+        most, next_to_most = _two_highest((is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype))
         doubt.copy_((~certain).sum(0))
-        return highest[:, 0] - highest[:, 1]
+        return most - next_to_most
     scores = torch.softmax(logits, 2) if softmax else logits
     if kind in {rough.LOWEST_MARGIN, rough.MEAN_MARGIN}:
-        highest = scores.topk(2, dim=2).values
-        margins = highest[..., 0] - highest[..., 1]
+        first, second = _two_highest(scores)
+        margins = first - second
         return margins.amin(0) if kind == rough.LOWEST_MARGIN else margins.mean(0)
     mean = scores.sum(0) / n_members
     if kind == rough.MARGIN_OF_MEAN:
-        highest = mean.topk(2, dim=1).values
-        return highest[:, 0] - highest[:, 1]
+        first, second = _two_highest(mean)
+        return first - second
     return (mean * mean - (scores * scores).sum(0) / n_members).sum(1)
+
+
+def _two_highest(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Return (...) the highest of (..., C) values and the next, which may be as high: faster than to sort them."""
+    first = values.amax(-1)
+    is_first = values == first.unsqueeze(-1)
+    others = torch.where(is_first, -torch.inf, values).amax(-1)
+    return first, torch.where(is_first.sum(-1) > 1, first, others)
+
+
+def layer_in_order(turned: Tensor, weights: Tensor, biases: Tensor, *, hidden: bool) -> Tensor:
+    """Return (K, out, n) the outputs of a layer, summed canonically: the bias, then the inputs one by one.
+
+    Inputs are (K, in, n), or (in, n) if networks share them; of hidden units the positive part is taken. A product is
+    rounded before it is added, since these are two steps here.
+    """
+    inputs = torch.where(turned <= 0.0, 0.0, turned) if hidden else turned
+    sums = biases.unsqueeze(2).expand(-1, -1, turned.shape[-1])
+    for i in range(weights.shape[1]):
+        sums = sums + weights[:, i, :, None] * inputs[..., i, None, :]
+    return sums

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,9 @@ from minmargin.margins import ScoreName
 from minmargin.rows import ColumnBlock
 from minmargin.topb import Near
 
-_WORTH_A_LOOK = 1 << 26  # multiplications that a CPU makes in some milliseconds
+_WORTH_A_LOOK = 1 << 30  # multiplications that take about as long as a closer look takes to begin
+# Device work is many short calls. If threads make them at the same time, they mostly wait for the interpreter's lock.
+_one_at_a_time = Lock()
 
 #: (n,) numbers that no score is below, and that none is above.
 Bounds: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -48,7 +51,9 @@ class DeviceScreen:
             found, (lower, upper) = self._first_look(rows, threshold, size)
 
             def look_closer(index: NDArray[np.intp]) -> Bounds:
-                return self._bounds(self.look.look_closer(self._exactly(X, rows, found.places[index])))
+                with _one_at_a_time:
+                    closer = self.look.look_closer(self._exactly(X, rows, found.places[index]))
+                return self._bounds(closer)
 
             if not found.finite:
                 return Near(found.places, np.full(len(found.places), -np.inf), finite=False)
@@ -74,12 +79,13 @@ class DeviceScreen:
 
     @property
     def _at_least(self) -> int:
-        """How many rows make a closer look worth its wait behind other threads' rows on their way to the device."""
+        """How many rows make a closer look worth its while."""
         return _WORTH_A_LOOK // sum(layer.size for layer in self.look.networks.weights) + 1
 
     def _first_look(self, rows: Tensor, threshold: float | None, size: int | None) -> tuple[Found, Bounds]:
         if self.gaps is None:
-            found = self.look.look(rows)
+            with _one_at_a_time:
+                found = self.look.look(rows)
             return found, self._bounds(found)
         n_models, n_outputs, _ = self.gaps.weights.shape
         shape: dict[str, Any] = {"n_models": n_models, "n_outputs": n_outputs, "softmax": self.look.softmax}
@@ -91,7 +97,9 @@ class DeviceScreen:
             _, above = bounds.score_bounds(np.array([gap]), np.zeros(1), rough.LOWEST_GAP, **shape)
             return allowed(float(above[0]))
 
-        found = self.gaps.keep(rows, allowed(threshold), size, allowed_beside)
+        with _one_at_a_time:
+            kept = self.gaps.keep(rows, allowed(threshold))
+        found = self.gaps.describe(kept, size, allowed_beside)
         known = np.where(found.errors < np.inf, found.values, 0.0)
         return found, bounds.score_bounds(known, found.errors, rough.LOWEST_GAP, **shape)
 

@@ -66,11 +66,11 @@ class Scorer(Protocol):
         """How many a row costs under all members, if a screen may run on a GPU; 0 if none may."""
         ...
 
-    def base_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return (n, C): the class scores under the base."""
+    def base_scores(self, X: Any, *, device: Device = "cpu") -> NDArray[np.float64]:
+        """Return (n, C): the class scores under the base, the same to the bit on any device."""
         ...
 
-    def each_member(self, X: Any) -> Iterable[NDArray[np.float64]]:
+    def each_member(self, X: Any, *, device: Device = "cpu") -> Iterable[NDArray[np.float64]]:
         """Return (n, C): the class scores under each member, one after the other."""
         ...
 

@@ -17,6 +17,7 @@ from minmargin.rows import ColumnBlock, Matrix
 from minmargin.topb import Near
 
 if TYPE_CHECKING:
+    from minmargin.gpu.ordered import DeviceModels
     from minmargin.kernels import LinearModels
 
 #: How class scores come from a model's linear outputs: as probabilities, or as they are.
@@ -69,14 +70,15 @@ class LinearScorer:
         """How many a row costs under all members."""
         return int(self.member_weights.size)
 
-    def base_scores(self, X: Matrix) -> NDArray[np.float64]:
+    def base_scores(self, X: Matrix, *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
         only: NDArray[np.float64] = self._base.class_scores(self._features(X))[0]
         return only
 
-    def each_member(self, X: Matrix) -> NDArray[np.float64]:
+    def each_member(self, X: Matrix, *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (K, n, C): the class scores under each member."""
-        return self._members.class_scores(self._features(X))
+        models = self._members_on_gpu if device == "cuda" else self._members
+        return models.class_scores(self._features(X))
 
     def screen(
         self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32"
@@ -114,6 +116,15 @@ class LinearScorer:
         from minmargin.kernels import LinearModels  # noqa: PLC0415 - imports numba
 
         return LinearModels(self.member_weights, self.member_intercepts, softmax=self.probabilistic)
+
+    @cached_property
+    def _members_on_gpu(self) -> DeviceModels:
+        from minmargin.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
+
+        n_features = len(self.member_weights)
+        weights = self.member_weights.reshape(1, n_features, -1)
+        layers = OrderedLayers([weights], [self.member_intercepts.reshape(1, -1)], None, "cuda")
+        return DeviceModels(self._members, layers, self.member_intercepts.shape, softmax=self.probabilistic)
 
 
 class _Expanded(NamedTuple):

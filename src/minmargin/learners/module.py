@@ -317,11 +317,11 @@ class ModuleScorer:
         """K: how many members there are besides the base."""
         return len(self.members)
 
-    def base_scores(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def base_scores(self, X: NDArray[Any], *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
         return self._class_scores(self.base, self.rows.make(np.asarray(X)))
 
-    def each_member(self, X: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    def each_member(self, X: NDArray[Any], *, device: Device = "cpu") -> Iterator[NDArray[np.float64]]:
         """Return (n, C): the class scores under each member, one after the other."""
         made = self.rows.make(np.asarray(X))
         return (self._class_scores(member, made) for member in self.members)

@@ -17,6 +17,7 @@ from minmargin.networks.dense import DenseNetworks
 
 if TYPE_CHECKING:
     from minmargin.gpu.looks import DeviceNetworks
+    from minmargin.gpu.ordered import DeviceModels
     from minmargin.networks.forward import NetworkModels
     from minmargin.networks.screen import ScreenedNetworks
 
@@ -57,14 +58,15 @@ class NetworkScorer:
         """How many a row costs under all members."""
         return sum(layer.size for layer in self.members.weights)
 
-    def base_scores(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def base_scores(self, X: NDArray[Any], *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
-        only: NDArray[np.float64] = self._base.class_scores(X)[0]
+        models = self._base_on_gpu if device == "cuda" else self._base
+        only: NDArray[np.float64] = models.class_scores(X)[0]
         return only
 
-    def each_member(self, X: NDArray[Any]) -> Iterable[NDArray[np.float64]]:
+    def each_member(self, X: NDArray[Any], *, device: Device = "cpu") -> Iterable[NDArray[np.float64]]:
         """Return (n, C): the class scores under each member, one after the other."""
-        return self._members.each(X)
+        return self._members_on_gpu.class_scores(X) if device == "cuda" else self._members.each(X)
 
     def screen(
         self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32"
@@ -73,7 +75,7 @@ class NetworkScorer:
         if device == "cuda":
             from minmargin.gpu.screens import network_screen  # noqa: PLC0415 - imports torch
 
-            models = self._base_on_gpu if score == "margin" else self._members_on_gpu
+            models = self._looks_at_base if score == "margin" else self._looks_at_members
             return network_screen(models, self.center, score, precision=precision)
         from minmargin.networks.screen import NetworkScreen  # noqa: PLC0415 - imports numba
 
@@ -98,16 +100,24 @@ class NetworkScorer:
         return NetworkModels(self.members.scaled(self.scale), self.center)
 
     @cached_property
-    def _base_on_gpu(self) -> DeviceNetworks:
+    def _looks_at_base(self) -> DeviceNetworks:
         from minmargin.gpu.looks import DeviceNetworks  # noqa: PLC0415 - imports torch
 
         return DeviceNetworks(self._base.networks, "cuda")
 
     @cached_property
-    def _members_on_gpu(self) -> DeviceNetworks:
+    def _looks_at_members(self) -> DeviceNetworks:
         from minmargin.gpu.looks import DeviceNetworks  # noqa: PLC0415 - imports torch
 
         return DeviceNetworks(self._members.networks, "cuda")
+
+    @cached_property
+    def _base_on_gpu(self) -> DeviceModels:
+        return _on_gpu(self._base)
+
+    @cached_property
+    def _members_on_gpu(self) -> DeviceModels:
+        return _on_gpu(self._members)
 
     @cached_property
     def _screened_base(self) -> ScreenedNetworks | None:
@@ -120,3 +130,11 @@ class NetworkScorer:
         from minmargin.networks.screen import ScreenedNetworks  # noqa: PLC0415 - imports numba
 
         return ScreenedNetworks.of(self._members.networks, self.center)
+
+
+def _on_gpu(models: NetworkModels) -> DeviceModels:
+    from minmargin.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
+
+    networks = models.networks
+    layers = OrderedLayers(networks.weights, networks.biases, models.center, "cuda")
+    return DeviceModels(models, layers, networks.biases[-1].shape, softmax=True)

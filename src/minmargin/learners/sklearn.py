@@ -172,11 +172,11 @@ class EstimatorScorer:
         """K: how many members there are besides the base."""
         return len(self._members)
 
-    def base_scores(self, X: Any) -> NDArray[np.float64]:
+    def base_scores(self, X: Any, *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
         return self._class_scores(self._base, X)
 
-    def each_member(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def each_member(self, X: Any, *, device: Device = "cpu") -> Iterator[NDArray[np.float64]]:
         """Return (n, C): the class scores under each member, one after the other."""
         return (self._class_scores(member, X) for member in self._members)
 
