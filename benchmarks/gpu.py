@@ -179,8 +179,8 @@ def from_host(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
         ["classes, features", "rows", "seconds", "GB/s", "share of the copy", "scored exactly"],
     )
     rng = np.random.default_rng(0)
-    for n_classes, n_features, full_size in ((2, 32, 1 << 26), (10, 784, 1 << 21)):
-        n = full_size >> 8 if quick else full_size
+    for n_classes, n_features, full_size in ((2, 32, 1 << 27), (10, 784, 1 << 22)):
+        n = full_size >> 9 if quick else full_size
         pool = random_rows(n, n_features)
         X = rng.normal(size=(300, n_features))
         y = (X @ rng.normal(size=(n_features, n_classes))).argmax(axis=1)

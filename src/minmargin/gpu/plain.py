@@ -17,8 +17,13 @@ def network_logits(
 
     Weights are per layer (K, in, out) and biases (K, out), of the rows' own float type.
     """
-    values = rows.unsqueeze(0).expand(len(weights[0]), -1, -1)
     squares = [squared_lengths(rows)]
+    if len(weights) == 1:  # linear models: one product for all of them
+        n_models, n_features, n_outputs = weights[0].shape
+        flat = weights[0].permute(1, 0, 2).reshape(n_features, -1)
+        logits = torch.addmm(biases[0].reshape(-1), rows, flat)
+        return logits.view(len(rows), n_models, n_outputs).permute(1, 0, 2), squares
+    values = rows.unsqueeze(0).expand(len(weights[0]), -1, -1)
     for place, (layer, bias) in enumerate(zip(weights, biases, strict=True)):
         if place:
             values = values.relu_()

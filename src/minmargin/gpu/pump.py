@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-PIECE = 1 << 18  # floats: 1 MB
+PIECE = 1 << 19  # floats: 2 MB
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from minmargin.rows import ColumnBlock
 from minmargin.topb import Near
 
 _WORTH_A_LOOK = 1 << 30  # multiplications that take about as long as a closer look takes to begin
+_TOO_MANY = 1 / 8  # of a block, that a first look leaves in doubt
 # Device work is many short calls. If threads make them at the same time, they mostly wait for the interpreter's lock.
 _one_at_a_time = Lock()
 
@@ -38,21 +39,25 @@ class DeviceScreen:
         gaps: the faster first look at the lowest margin of linear models, if it can be had.
         center: (D,) what is subtracted from rows before anything else; None for nothing.
         staging: what hands rows to the device.
+        leaves_too_many: not empty once a first look has left most of a block in doubt.
     """
 
     look: NetworkLook
     gaps: GapLook | None
     center: NDArray[np.float32] | None
     staging: Staging
+    leaves_too_many: list[bool] = field(default_factory=list, init=False, repr=False)
 
     def near(self, X: NDArray[Any] | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
         """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
         with self.staging.rows(X, self.center) as rows:
-            found, (lower, upper) = self._first_look(rows, threshold, size)
+            found, (lower, upper) = self._first_look(rows, threshold, size, exact=self._arrives_exactly(X))
 
             def look_closer(index: NDArray[np.intp]) -> Bounds:
+                # What has to be copied to the device stands in line behind other threads' rows: nobody waits for that.
+                exactly = self._exactly(X, rows, found.places[index])
                 with _one_at_a_time:
-                    closer = self.look.look_closer(self._exactly(X, rows, found.places[index]))
+                    closer = self.look.look_closer(exactly)
                 return self._bounds(closer)
 
             if not found.finite:
@@ -70,19 +75,31 @@ class DeviceScreen:
 
     def _exactly(self, X: NDArray[Any] | ColumnBlock, rows: Tensor, places: NDArray[np.intp]) -> Tensor:
         """Return some rows in float64: from the device, or as they came if they were rounded on the way there."""
-        if isinstance(X, np.ndarray) and X.dtype == np.float32 and self.center is None:
+        if self._arrives_exactly(X):
             return rows[torch.from_numpy(places).to(rows.device)].double()
         exactly = np.asarray(X[places], dtype=np.float64)
         if self.center is not None:
             exactly = exactly - self.center
         return torch.from_numpy(exactly).to(rows.device)
 
+    def _arrives_exactly(self, X: NDArray[Any] | ColumnBlock) -> bool:
+        """Return whether rows on the device are what they were before, and no number was rounded."""
+        return isinstance(X, np.ndarray) and X.dtype == np.float32 and self.center is None
+
     @property
     def _at_least(self) -> int:
         """How many rows make a closer look worth its while."""
         return _WORTH_A_LOOK // sum(layer.size for layer in self.look.networks.weights) + 1
 
-    def _first_look(self, rows: Tensor, threshold: float | None, size: int | None) -> tuple[Found, Bounds]:
+    def _first_look(
+        self, rows: Tensor, threshold: float | None, size: int | None, *, exact: bool
+    ) -> tuple[Found, Bounds]:
+        if self.gaps is not None and self.leaves_too_many and exact:
+            # The proven error of a long sum on matrix units can be so wide that hardly any row is dismissed. It is less
+            # work to look closer at once.
+            with _one_at_a_time:
+                found = self.look.look_closer(rows.double())
+            return found, self._bounds(found)
         if self.gaps is None:
             with _one_at_a_time:
                 found = self.look.look(rows)
@@ -100,6 +117,8 @@ class DeviceScreen:
         with _one_at_a_time:
             kept = self.gaps.keep(rows, allowed(threshold))
         found = self.gaps.describe(kept, size, allowed_beside)
+        if threshold is not None and len(found.places) > _TOO_MANY * len(rows):
+            self.leaves_too_many.append(True)
         known = np.where(found.errors < np.inf, found.values, 0.0)
         return found, bounds.score_bounds(known, found.errors, rough.LOWEST_GAP, **shape)
 

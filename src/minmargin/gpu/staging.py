@@ -22,7 +22,7 @@ from minmargin.gpu import pump
 from minmargin.rows import ColumnBlock
 
 _N_PIECES = 4
-_under_way = BoundedSemaphore(8)
+_under_way = BoundedSemaphore(10)
 
 
 class Staging:
