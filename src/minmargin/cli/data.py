@@ -1,0 +1,206 @@
+"""`minmargin data`: the public data sets that can be asked for by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from minmargin.cli.app import app
+from minmargin.cli.show import make_console, plain_table
+from minmargin.datasets import (
+    DATASETS,
+    Dataset,
+    FileStatus,
+    data_folders,
+    fetch_dataset,
+    find_dataset,
+    find_file,
+    verify_dataset,
+)
+from minmargin.errors import InputError
+from minmargin.learners import Progress as Report
+
+data_app = typer.Typer(name="data", help="List, fetch and verify public data sets.")
+app.add_typer(data_app)
+
+_DataDir = Annotated[
+    Path | None,
+    typer.Option(help="The folder of data sets; default: $MINMARGIN_DATA, then the user's cache."),
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")]
+
+
+@data_app.callback(invoke_without_command=True)
+def _help(context: typer.Context) -> None:
+    """List, fetch and verify public data sets."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@data_app.command("list", epilog="Example:\n\n  minmargin data list --json")
+def list_command(data_dir: _DataDir = None, as_json: _AsJson = False) -> None:
+    """List the data sets: what they are, their licence, and where they were found."""
+    if as_json:
+        typer.echo(json.dumps([_record(dataset, data_dir) for dataset in DATASETS.values()], indent=2))
+        return
+    table = plain_table("")
+    table.add_column("data set", no_wrap=True)
+    table.add_column("rows x features", justify="right", no_wrap=True)
+    table.add_column("classes", justify="right")
+    for heading in ("licence", "found in"):
+        table.add_column(heading)
+    for dataset in DATASETS.values():
+        table.add_row(
+            dataset.name,
+            f"{dataset.n_rows:,} x {dataset.n_features}",
+            str(dataset.n_classes),
+            escape(dataset.licence),
+            escape(str(_found_in(dataset, data_dir) or "-")),
+        )
+    make_console().print(table)
+
+
+@data_app.command("fetch", epilog="Example:\n\n  minmargin data fetch mnist covtype")
+def fetch_command(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Data sets, by name.")],
+    data_dir: _DataDir = None,
+    as_json: _AsJson = False,
+) -> None:
+    """Fetch data sets from their origin, and verify them. A broken download is resumed."""
+    for name in names:
+        find_dataset(name)  # a wrong name is found out before anything is fetched
+    with _download_bars() as progress:
+        paths = {name: fetch_dataset(name, data_dir, progress=progress) for name in names}
+    if as_json:
+        typer.echo(json.dumps({name: [str(path) for path in paths[name]] for name in paths}, indent=2))
+        return
+    console = make_console()
+    for name in names:
+        console.print(f"{name} is in {escape(str(paths[name][0].parent))}.")
+
+
+@data_app.command("verify", epilog="Example:\n\n  minmargin data verify mnist covtype")
+def verify_command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Data sets, by name; default: all that are here."),
+    ] = None,
+    data_dir: _DataDir = None,
+    as_json: _AsJson = False,
+) -> None:
+    """Check the files of data sets against their checksums. Leaves with 1 if one is missing or altered."""
+    found = {name: verify_dataset(name, data_dir) for name in names or _names_here(data_dir)}
+    statuses = [(name, status) for name in found for status in found[name]]
+    if as_json:
+        typer.echo(json.dumps([_status_record(name, status) for name, status in statuses], indent=2))
+    else:
+        _show_statuses(statuses, make_console())
+    if any(status.state != "ok" for _, status in statuses):
+        raise typer.Exit(1)
+
+
+def _show_statuses(statuses: list[tuple[str, FileStatus]], console: Console) -> None:
+    table = plain_table("")
+    for heading in ("data set", "file", "state", "found at"):
+        table.add_column(heading, no_wrap=heading != "found at")
+    for name, status in statuses:
+        table.add_row(name, status.file.name, status.state, escape(str(status.path or "-")))
+    console.print(table)
+    for _, status in statuses:
+        if status.state == "altered":
+            content = "cannot be unpacked" if status.sha256 is None else f"has sha256 {status.sha256}"
+            console.print(f"{escape(str(status.path))}: its content {content}, not {status.file.sha256}.")
+
+
+def _names_here(data_dir: Path | None) -> list[str]:
+    """Return the data sets of which at least one file is here."""
+    here = [
+        name
+        for name, dataset in DATASETS.items()
+        if any(find_file(dataset, file, data_dir) is not None for file in dataset.files)
+    ]
+    if not here:
+        folders = " or ".join(repr(str(folder)) for folder in data_folders(data_dir))
+        raise InputError(f"There is no data set in {folders}. Use minmargin data fetch NAME.")
+    return here
+
+
+def _found_in(dataset: Dataset, data_dir: Path | None) -> Path | None:
+    """Return the folder that a data set is in; None if a file is missing."""
+    paths = [find_file(dataset, file, data_dir) for file in dataset.files]
+    return None if None in paths or paths[0] is None else paths[0].parent
+
+
+def _record(dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
+    folder = _found_in(dataset, data_dir)
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "rows": dataset.n_rows,
+        "features": dataset.n_features,
+        "classes": dataset.n_classes,
+        "licence": dataset.licence,
+        "origin": dataset.origin,
+        "note": dataset.note,
+        "files": [
+            {
+                "name": file.name,
+                "bytes": file.n_bytes,
+                "sha256": file.sha256,
+                "urls": [source.url for source in file.sources],
+            }
+            for file in dataset.files
+        ],
+        "found_in": None if folder is None else str(folder),
+    }
+
+
+def _status_record(name: str, status: FileStatus) -> dict[str, Any]:
+    return {
+        "name": name,
+        "file": status.file.name,
+        "state": status.state,
+        "path": None if status.path is None else str(status.path),
+        "sha256": status.sha256,
+        "expected_sha256": status.file.sha256,
+    }
+
+
+@contextmanager
+def _download_bars() -> Iterator[Report]:
+    """Give a function that reports received bytes: one bar a file on a terminal, nothing in a pipe."""
+    console = Console(stderr=True)
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    tasks: dict[str, TaskID] = {}
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=total)
+        bars.update(tasks[stage], completed=done, total=total)
+
+    with bars:
+        yield report
