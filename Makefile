@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-torch lint format bench bench-quick docs clean
+.PHONY: help setup demo test test-torch reproduce-quick lint format bench bench-quick docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,12 +36,16 @@ test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% cove
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/gpu tests/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/property/test_network_screens.py tests/strategies/test_greedy_device.py tests/test_device.py \
+	tests/compare/test_game.py tests/paper/test_run.py \
 	tests/test_package.py docs/networks.md src/minmargin/gpu src/minmargin/networks
 TORCH_CODE := src/minmargin/gpu/*,src/minmargin/networks/*,src/minmargin/learners/m*.py,src/minmargin/learners/network.py
 
 test-torch: $(VENV)/installed-torch  ## install torch and run the tests that need it; fails below 95% coverage of networks
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report= $(TORCH_TESTS)
 	$(BIN)/coverage report --include='$(TORCH_CODE)' --omit=nothing --fail-under=95
+
+reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
+	$(BIN)/minmargin reproduce --quick all --out build/reproduced
 
 lint: $(VENV)/installed-dev  ## check style and types
 	$(BIN)/ruff check .
@@ -63,9 +67,10 @@ bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write
 bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in about two minutes
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
 
-docs: $(VENV)/installed-dev  ## draw the pictures and write the help pages anew
+docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and the paper's page anew
 	$(BIN)/python docs/draw_pictures.py
 	$(BIN)/python docs/write_help.py
+	$(BIN)/python docs/write_paper.py
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

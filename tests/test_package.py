@@ -64,6 +64,9 @@ ORDER = [
     ["scan"],
     ["committee"],
     ["selection"],
+    ["datasets"],
+    ["compare"],
+    ["paper"],
     ["demo"],
     ["cli", "__init__"],
 ]

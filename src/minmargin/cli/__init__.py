@@ -18,6 +18,8 @@ from minmargin.errors import DataWarning, MinMarginError
 from minmargin.cli import select  # noqa: F401
 from minmargin.cli import demo  # noqa: F401
 from minmargin.cli import strategies  # noqa: F401
+from minmargin.cli import reproduce  # noqa: F401
+from minmargin.cli import data  # noqa: F401
 # isort: on
 
 OK, USER_ERROR, FAULT = 0, 1, 2
