@@ -125,6 +125,9 @@ def _trainers(measured: Measured) -> list[str]:
     ]
 
 
+_RARE = 10  # a lead in fewer than one of so many comparisons is none to speak of
+
+
 def _advice(found: Duels) -> str:
     """Say what to use: whatever the comparisons in the larger and smaller half of sizes are in favour of."""
     late, early = found.against("margin", late=True), found.against("margin", late=False)
@@ -140,14 +143,13 @@ def _choice(score: Tally) -> str:
     n = sum(score)
     if n == 0:
         return "nothing was measured against margin"
+    if abs(score.wins - score.losses) * _RARE < n:
+        return (
+            f"it hardly matters: min-margin was better {score.wins} and worse {score.losses} of {n} times, and margin "
+            "needs one model only"
+        )
     if score.wins > score.losses:
         often = "mostly" if 2 * score.wins > n else "sometimes"
         return f"prefer min-margin to margin, which it {often} beats ({score.wins} of {n}, and loses {score.losses})"
-    if score.losses > score.wins:
-        often = "mostly" if 2 * score.losses > n else "sometimes"
-        return (
-            f"prefer margin, which {often} beats min-margin ({score.losses} of {n}, and loses {score.wins})"
-        )
-    return (
-        f"nothing speaks against margin, which needs one model only ({score.wins} to {score.losses} of {n})"
-    )
+    often = "mostly" if 2 * score.losses > n else "sometimes"
+    return f"prefer margin, which {often} beats min-margin ({score.losses} of {n}, and loses {score.wins})"
