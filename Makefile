@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-torch reproduce-quick lint format bench bench-quick docs clean
+.PHONY: help setup demo test test-torch test-clusters reproduce-quick lint format bench bench-quick docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,13 +36,23 @@ test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% cove
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/gpu tests/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/property/test_network_screens.py tests/strategies/test_greedy_device.py tests/test_device.py \
-	tests/compare/test_game.py tests/paper/test_run.py \
+	tests/compare/test_game.py tests/paper/test_run.py tests/persistence/test_torch_learners.py \
 	tests/test_package.py docs/networks.md src/minmargin/gpu src/minmargin/networks
 TORCH_CODE := src/minmargin/gpu/*,src/minmargin/networks/*,src/minmargin/learners/m*.py,src/minmargin/learners/network.py
 
 test-torch: $(VENV)/installed-torch  ## install torch and run the tests that need it; fails below 95% coverage of networks
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report= $(TORCH_TESTS)
 	$(BIN)/coverage report --include='$(TORCH_CODE)' --omit=nothing --fail-under=95
+
+# Clusters want libraries of their own age, and hundreds of megabytes of them: an environment of its own.
+.venv-clusters/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-clusters
+	.venv-clusters/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dask,ray,spark]' \
+		'pandas<3' psutil pytest
+	@touch $@
+
+test-clusters: .venv-clusters/installed  ## run the tests of engines on real Dask, Ray and Spark clusters (needs Java)
+	.venv-clusters/bin/python -m pytest tests/clusters -p no:cacheprovider -W default
 
 reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
 	$(BIN)/minmargin reproduce --quick all --out build/reproduced
@@ -73,4 +83,4 @@ docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and 
 	$(BIN)/python docs/write_paper.py
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-clusters .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

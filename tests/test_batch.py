@@ -270,6 +270,7 @@ def test_the_manifest_has_settings_seed_counts_versions_and_seconds(batch: mm.Ba
         "precision": "float32",
         "n_jobs": 1,
         "chunk_size": 131_072,
+        "engine": "local",
     }
     assert manifest["pool"]["rows"] == 150
     assert manifest["labeled"]["rows"] == 30

@@ -33,6 +33,7 @@ from minmargin.version import __version__
 
 if TYPE_CHECKING:
     from minmargin.learners.batched import BatchedLogisticRegression
+    from minmargin.persistence.loading import load_committee
 
 __all__ = [
     "BalancedMargin",
@@ -55,6 +56,7 @@ __all__ = [
     "TrueMargin",
     "__version__",
     "fit_committee",
+    "load_committee",
     "register_strategy",
     "select",
     "strategies",
@@ -67,4 +69,9 @@ def __getattr__(name: str) -> Any:
         from minmargin.learners.batched import BatchedLogisticRegression  # noqa: PLC0415 - see above
 
         return BatchedLogisticRegression
+    # Few programs load a committee.
+    if name == "load_committee":
+        from minmargin.persistence.loading import load_committee  # noqa: PLC0415 - see above
+
+        return load_committee
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

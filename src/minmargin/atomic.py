@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,8 +36,11 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
         # A temporary file is private; the final one is as open as the user's other files.
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk, a quota, a limit on the size of files
+            raise InputError(f"{str(path)!r} cannot be written: {_reason(error)}.") from error
         raise
     _sync_folder(path.parent)
     return path
@@ -49,6 +53,11 @@ def write_json(path: str | Path, content: Any) -> Path:
         file.write(json.dumps(content, indent=2).encode() + b"\n")
 
     return write_whole(path, write)
+
+
+def _reason(error: OSError) -> str:
+    """Return why, in the system's words; Arrow puts its own around them."""
+    return error.strerror or (os.strerror(error.errno) if error.errno else str(error).rstrip("."))
 
 
 def _umask() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -134,7 +135,11 @@ class Batch:
         return write_whole(path, lambda file: feather.write_feather(self.to_arrow(), file))
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write a CSV file with a header line; lists become JSON."""
+        """Write a CSV file with a header line; lists become JSON, and texts that look like formulas are quoted.
+
+        Spreadsheets run a cell that begins with = + - @, a tab or a line end. A text that does, and is no number,
+        gets an apostrophe before it, so that it stays a text. The other formats keep every text as it is.
+        """
         from pyarrow import csv  # noqa: PLC0415 - as for Parquet
 
         table = self.to_arrow()
@@ -142,6 +147,10 @@ class Batch:
             if pa.types.is_nested(table.schema.field(name).type):
                 values = [json.dumps(each, default=str) for each in table[name].to_pylist()]
                 table = table.set_column(place, name, pa.array(values))
+            elif _is_text(table.schema.field(name).type):
+                values = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
+                table = table.set_column(place, name, pa.array(values, pa.string()))
+        table = table.rename_columns(list(map(_harmless, table.column_names)))
         return write_whole(path, lambda file: csv.write_csv(table, file))
 
     def to_jsonl(self, path: str | Path) -> Path:
@@ -181,6 +190,9 @@ class Batch:
         return f"{len(self):,} of {rows} rows by {settings.get('strategy', 'an unnamed strategy')}"
 
 
+_FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+
 _WRITERS: dict[str, Callable[[Batch, str | Path], Path]] = {
     ".parquet": Batch.to_parquet,
     ".csv": Batch.to_csv,
@@ -197,6 +209,22 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
             f"{str(path)!r} ends in no format a batch can be written in. Use one of {listing(_WRITERS)}."
         )
     return writer
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Return whether cells of an Arrow type are texts, however they are kept."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula.
+
+    >>> [_harmless(text) for text in ("=1+1", "@x", "-x", "-5", "+1.5e3", "a=b")]
+    ["'=1+1", "'@x", "'-x", '-5', '+1.5e3', 'a=b']
+    """
+    return f"'{text}" if text.startswith(_FORMULA_MARKS) and _NUMBER.fullmatch(text) is None else text
 
 
 def _to_table(frame: Frame, integers: Collection[str]) -> pa.Table:

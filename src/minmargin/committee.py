@@ -5,34 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from minmargin.batch import Batch
-from minmargin.bootstrap import Bootstrap, draw_sizes
+from minmargin.checkpoint import Checkpoint, fingerprint_models
 from minmargin.checks import check_count, check_n_jobs
 from minmargin.device import Device, check_device, check_precision, resolve_device
+from minmargin.engines import Engine, resolve_engine
 from minmargin.errors import DataWarning, InputError
-from minmargin.intake import Intake
+from minmargin.fragmented import keep_in_fragments
 from minmargin.labeled import LabeledSet
-from minmargin.learners import (
-    Learner,
-    Preprocessor,
-    Progress,
-    Scorer,
-    resolve_learner,
-)
+from minmargin.learners import Preprocessor, Progress, Scorer
 from minmargin.manifest import Stopwatch, make_manifest
 from minmargin.margins import ScoreName
+from minmargin.provenance import Preprocess, Provenance
 from minmargin.rows import Matrix
 from minmargin.scan import Scan, Source, bind_pool, check_batch_size, too_large
-from minmargin.seeds import SeedTree
 from minmargin.strategies import Context, RowScore, Strategy, resolve_strategy
-
-Preprocess: TypeAlias = Literal["none", "auto"]
+from minmargin.training import Training
 
 CHUNK_SIZE = 131_072
 
@@ -44,78 +38,32 @@ def silent(stage: str, done: int, total: int | None) -> None:
     """Report no progress."""
 
 
-@dataclass(frozen=True)
-class Training:
-    """Everything that decides how a committee is trained, checked before anything is trained."""
-
-    labeled: LabeledSet
-    learner: Learner
-    intake: Intake
-    preprocess: Preprocess
-    bootstrap: Bootstrap
-    bootstrap_fraction: float
-
-    @classmethod
-    def of(
-        cls,
-        labeled: LabeledSet,
-        *,
-        learner: Any,
-        bootstrap_fraction: float,
-        random_state: Any,
-        preprocess: Preprocess,
-    ) -> Training:
-        """Return the plan for training on this labeled set, or say why it cannot work."""
-        resolved = resolve_learner(learner)
-        resolved.check(len(labeled.classes))
-        if preprocess not in {"none", "auto"}:
-            raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
-        if preprocess == "auto":
-            from minmargin.learners.preprocess import preprocessing_intake  # noqa: PLC0415 - slow to import
-
-            intake = preprocessing_intake(labeled)
-        else:
-            intake = resolved.intake(labeled)
-        sizes = draw_sizes(labeled.counts, bootstrap_fraction, labeled.classes.tolist())
-        bootstrap = Bootstrap(labeled.codes, sizes, SeedTree.plant(random_state))
-        return cls(labeled, resolved, intake, preprocess, bootstrap, float(bootstrap_fraction))
-
-    def fit(self, n_models: int, *, n_jobs: int, device: str, progress: Progress) -> Committee:
-        """Return the trained committee."""
-        stopwatch = Stopwatch()
-        with stopwatch.stage("training"):
-            labeled = self.labeled
-            columns = self.intake.columns
-            names = None if columns is None else [column.name for column in columns]
-            X = self.intake.convert(labeled.rows, names, first_row=0, what="labeled").X
-            preprocessor: Preprocessor | None = None
-            if self.preprocess == "auto":
-                from minmargin.learners.preprocess import TablePreprocessor  # noqa: PLC0415 - slow to import
-
-                preprocessor = TablePreprocessor.of(X, columns, sparse_output=self.learner.takes_sparse)
-                X = preprocessor.transform(X)
-            scorer = self.learner.fit(
-                X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, device=device, progress=progress
-            )
-        return Committee(labeled.classes, self, preprocessor, scorer, X, stopwatch)
-
-
 @dataclass(frozen=True, repr=False)
 class Committee:
-    """The base and the members. Make one with `fit_committee`.
+    """The base and the members. Make one with `fit_committee`, or get one back with `load_committee`.
 
     Attributes:
         classes_: (C,) the classes, sorted.
-        training: the labeled set, the learner and the draws that it was trained with.
+        provenance: what is kept of the training.
         scorer: the trained models.
+        training: the labeled set, the learner and the draws that it was trained with; None if it was loaded.
     """
 
     classes_: NDArray[Any]
-    training: Training
+    provenance: Provenance
     _preprocessor: Preprocessor | None
     scorer: Scorer
-    _fitted_on: Any
+    training: Training | None = None
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+
+    @classmethod
+    def of(
+        cls, training: Training, n_models: int, *, n_jobs: int, device: str, progress: Progress
+    ) -> Committee:
+        """Return the committee that a training gives."""
+        trained = training.fit(n_models, n_jobs=n_jobs, device=device, progress=progress)
+        parts = trained.provenance, trained.preprocessor, trained.scorer
+        return cls(training.labeled.classes, *parts, training, trained.stopwatch)
 
     @property
     def n_models(self) -> int:
@@ -124,9 +72,16 @@ class Committee:
 
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
-        return (
-            f"<Committee: {self.n_models} members, learner {self.training.learner.name}, classes {classes}>"
-        )
+        return f"<Committee: {self.n_models} members, learner {self.provenance.learner}, classes {classes}>"
+
+    def save(self, folder: str | Path) -> Path:
+        """Write this committee into a folder, whole or not at all, and return the folder.
+
+        Whatever committee is there is replaced. It holds the labeled rows as numbers, which some strategies need.
+        """
+        from minmargin.persistence.saving import save_committee  # noqa: PLC0415 - few committees are saved
+
+        return save_committee(folder, self.classes_, self.provenance, self._preprocessor, self.scorer)
 
     def score(
         self,
@@ -181,6 +136,9 @@ class Committee:
         chunk_size: int = CHUNK_SIZE,
         device: str = "auto",
         precision: str = "float32",
+        engine: Any = "local",
+        address: str | None = None,
+        checkpoint: str | Path | None = None,
         progress: Progress = silent,
     ) -> Batch:
         """Return the batch of pool rows to label next. The arguments are those of `minmargin.select`."""
@@ -196,6 +154,8 @@ class Committee:
             chunk_size=chunk_size,
             device=device,
             precision=precision,
+            engine=resolve_engine(engine, address, n_jobs=n_jobs, needs_gpu=device == "cuda"),
+            checkpoint=checkpoint,
             progress=progress,
         )
 
@@ -208,7 +168,7 @@ class Committee:
         keep: Sequence[str] = (),
     ) -> Source:
         """Return the pool, opened, with its columns matched to the labeled set's."""
-        return bind_pool(pool, self.training.intake, features=features, id_column=id_column, keep=keep)
+        return bind_pool(pool, self.provenance.intake, features=features, id_column=id_column, keep=keep)
 
     def pick(
         self,
@@ -221,6 +181,8 @@ class Committee:
         chunk_size: int,
         device: str,
         precision: str,
+        engine: Engine,
+        checkpoint: str | Path | None,
         progress: Progress,
     ) -> Batch:
         """Return the batch from a pool that was bound and checked."""
@@ -231,18 +193,27 @@ class Committee:
             chunk_size=chunk_size,
             device=device,
             precision=precision,
+            elsewhere=engine.elsewhere,
             progress=progress,
         )
+        shortlists = strategy.shortlists(batch_size)
         with stopwatch.stage("scanning"):
-            kept = scan.keep(strategy.shortlists(batch_size))
+            if checkpoint is not None:
+                asked = self._asked(strategy, batch_size, scan)
+                with Checkpoint(Path(checkpoint), asked).locked() as held:
+                    kept = keep_in_fragments(scan, shortlists, engine, held)
+            elif engine.elsewhere:
+                kept = keep_in_fragments(scan, shortlists, engine, None)
+            else:
+                kept = scan.keep(shortlists)
         if kept.n_rows < batch_size:
             raise too_large(batch_size, kept.n_rows, source)
         with stopwatch.stage("finishing"):
-            context = Context(batch_size, self.training.bootstrap.seeds, self._labeled_vectors, device)
+            context = Context(batch_size, self.provenance.seeds, self._labeled_vectors, device)
             picks = strategy.finish(kept.shortlists, context)
         manifest = make_manifest(
-            settings=self._settings(strategy, batch_size, scan),
-            labeled=self.training.labeled.describe(),
+            settings={**self._settings(strategy, batch_size, scan), "engine": engine.name},
+            labeled=self.provenance.labeled(),
             pool={"rows": kept.n_rows, **source.pool.describe()},
             n_rows_decided=kept.n_decided,
             stopwatch=stopwatch,
@@ -262,11 +233,11 @@ class Committee:
             "strategy": strategy.name,
             "strategy_options": getattr(strategy, "options", {}),
             "batch_size": batch_size,
-            "learner": self.training.learner.name,
+            "learner": self.provenance.learner,
             "n_models": self.n_models,
-            "bootstrap_fraction": self.training.bootstrap_fraction,
-            "seed": self.training.bootstrap.seeds.root,
-            "preprocess": self.training.preprocess,
+            "bootstrap_fraction": self.provenance.bootstrap_fraction,
+            "seed": self.provenance.seeds.root,
+            "preprocess": self.provenance.preprocess,
             "scoring_path": self.scorer.path,
             "device": scan.device,
             "precision": scan.precision,
@@ -274,31 +245,55 @@ class Committee:
             "chunk_size": scan.chunk_size,
         }
 
+    def _asked(self, strategy: Strategy, batch_size: int, scan: Scan) -> dict[str, Any]:
+        """Return everything that a batch depends on, for a checkpoint to compare."""
+        by_the_way = {"n_jobs", "chunk_size", "device", "precision", "scoring_path"}
+        settings = self._settings(strategy, batch_size, scan)
+        return {
+            **{name: value for name, value in settings.items() if name not in by_the_way},
+            "labels": self.provenance.labeled(),
+            "committee": fingerprint_models(self.scorer),
+            "columns": [list(scan.source.features or ()), list(scan.source.carried)],
+            "pool": scan.source.pool.describe(),
+            "pool rows": scan.source.pool.n_rows,
+        }
+
     def _scan(
-        self, source: Source, *, n_jobs: int, chunk_size: int, device: str, precision: str, progress: Progress
+        self,
+        source: Source,
+        *,
+        n_jobs: int,
+        chunk_size: int,
+        device: str,
+        precision: str,
+        progress: Progress,
+        elsewhere: bool = False,
     ) -> Scan:
         return Scan(
             source,
-            self.training.intake,
+            self.provenance.intake,
             self._preprocessor,
             self.scorer,
-            self.training.bootstrap.seeds,
+            self.provenance.seeds,
             len(self.classes_),
             check_n_jobs(n_jobs),
             check_count("chunk_size", chunk_size, least=1),
-            self._device(source, device),
+            self._device(source, device, elsewhere=elsewhere),
             check_precision(precision),
             progress,
         )
 
-    def _device(self, source: Source, device: str) -> Device:
-        """Return where rows are looked at before the closest are scored exactly."""
+    def _device(self, source: Source, device: str, *, elsewhere: bool = False) -> Device:
+        """Return where rows are looked at before the closest are scored exactly.
+
+        Of a GPU elsewhere nothing is known here: it is used if it was asked for.
+        """
         n_rows, of_row = source.pool.n_rows, self.scorer.multiplications
-        possible = of_row > 0 and not sparse.issparse(self._fitted_on)
+        possible = of_row > 0 and not self.provenance.sparse
         small = n_rows is not None and n_rows * of_row < _WORTH_A_GPU
-        if device == "auto" and (small or not possible):
+        if device == "auto" and (small or elsewhere or not possible):
             return "cpu"
-        on = resolve_device(device)
+        on: Device = "cuda" if elsewhere and device == "cuda" else resolve_device(device)
         if on == "cuda" and of_row and not possible:
             warnings.warn(
                 "device='cuda' does not speed up this scan: sparse rows are looked at on the CPU.",
@@ -308,11 +303,11 @@ class Committee:
         return on if possible else "cpu"
 
     def _labeled_vectors(self) -> Matrix:
-        return self.scorer.vectors(self._fitted_on)
+        return self.provenance.vectors()
 
     def _check_strategy(self, strategy: Strategy) -> Strategy:
         check_strategy(
-            strategy, self.n_models, self.training.learner, probabilistic=self.scorer.probabilistic
+            strategy, self.n_models, self.provenance.learner, probabilistic=self.scorer.probabilistic
         )
         return strategy
 
@@ -355,17 +350,17 @@ def fit_committee(
         random_state=random_state,
         preprocess=preprocess,
     )
-    return training.fit(n_models, n_jobs=n_jobs, device=device, progress=progress)
+    return Committee.of(training, n_models, n_jobs=n_jobs, device=device, progress=progress)
 
 
-def check_strategy(strategy: Strategy, n_models: int, learner: Learner, *, probabilistic: bool) -> None:
-    """Raise an error if a strategy needs what a committee does not have."""
+def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:
+    """Raise an error if a strategy needs what a committee of this learner will not have."""
     if strategy.needs == "members" and n_models == 0:
         raise InputError(
             f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
         )
     if strategy.probabilistic and not probabilistic:
         raise InputError(
-            f"Strategy {strategy.name!r} needs class probabilities, and {learner.name} has only "
+            f"Strategy {strategy.name!r} needs class probabilities, and {learner} has only "
             "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
         )

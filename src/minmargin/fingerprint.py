@@ -1,15 +1,14 @@
 """Short hashes that tell whether data is the data of an earlier run.
 
-They look at the shape, the types and an even sample of the rows (of files: the size and both ends), so
-that a billion rows cost as little as a thousand. They notice a changed file or a re-sorted table; they
-are no proof that every cell is equal.
+They look at the shape, the types and an even sample of the rows (of files: the size and both ends, or the time and
+tag that object storage keeps), so that a billion rows cost as little as a thousand. They notice a changed file or a
+re-sorted table; they are no proof that every cell is equal.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 
 import narwhals as nw
 import numpy as np
@@ -18,7 +17,6 @@ from scipy import sparse
 from minmargin.rows import Rows, count_rows, take_rows
 
 _SAMPLED_ROWS = 4096
-_SAMPLED_BYTES = 1 << 20
 
 
 def fingerprint_rows(rows: Rows) -> str:
@@ -37,17 +35,9 @@ def fingerprint_rows(rows: Rows) -> str:
     return _digest([repr((rows.shape, str(sample.dtype))), content])
 
 
-def fingerprint_files(paths: Iterable[Path]) -> str:
-    """Return a hash of the names, sizes and both ends of files."""
-    parts: list[str | bytes] = []
-    for path in paths:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            head = file.read(_SAMPLED_BYTES)
-            file.seek(max(size - _SAMPLED_BYTES, 0))
-            tail = file.read(_SAMPLED_BYTES)
-        parts += [repr((path.name, size)), head, tail]
-    return _digest(parts)
+def fingerprint_files(identities: Iterable[Iterable[str | bytes]]) -> str:
+    """Return a hash of what files tell of themselves: names, sizes, and both ends or the times and tags in a store."""
+    return _digest(part for identity in identities for part in identity)
 
 
 def _digest(parts: Iterable[str | bytes]) -> str:

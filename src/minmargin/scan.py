@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -24,10 +24,12 @@ from minmargin.intake import Intake
 from minmargin.learners import Preprocessor, Progress, Scorer, Screen
 from minmargin.margins import ScoreName
 from minmargin.pools import Block, Pool, blocks, open_pool
-from minmargin.rows import Frame, Matrix, count_rows, take_rows
+from minmargin.pools.fragments import Fragment, check_divisible, read
+from minmargin.rows import Frame, Matrix, Rows, count_rows, take_rows
 from minmargin.schema import Kind, missing_column
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
+from minmargin.threads import one_thread_each
 from minmargin.topb import Bound, Details, Ranked, TopB
 
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
@@ -183,6 +185,36 @@ class Scan:
         n_rows, n_decided = (sum(counts) for counts in zip(*parts, strict=True))
         return Kept([top.finish() for top in tops], n_rows, n_decided)
 
+    def keep_fragment(
+        self, fragment: Fragment, shortlists: Sequence[Shortlist], bounds: Sequence[Bound | None]
+    ) -> tuple[list[TopB], Kept]:
+        """Return what each shortlist keeps of a fragment of the pool, in this thread, and how many rows that took.
+
+        `bounds` are places in line behind which nothing is needed, as far as is known elsewhere.
+        """
+        pool = check_divisible(self.source.pool, "A fragment")
+        tops = [
+            TopB(shortlist.size, self.seeds, bound)
+            for shortlist, bound in zip(shortlists, bounds, strict=True)
+        ]
+        screens = [self._screen(shortlist) for shortlist in shortlists]
+        n_rows = n_decided = 0
+        chunks = read(pool, fragment, self.source.kinds, self.chunk_size)
+        with one_thread_each():
+            for block in self._blocks(chunks, screened=None not in screens, first_row=fragment.first_row):
+                now = [top.bound for top in tops]
+                n_near, partials = self._keep_of(block, shortlists, screens, now, None)
+                for top, shares in zip(tops, partials, strict=True):
+                    for share in shares:
+                        top.merge(share)
+                n_rows, n_decided = n_rows + count_rows(block.data), n_decided + n_near
+        return tops, Kept([], n_rows, n_decided)
+
+    @property
+    def grid(self) -> int | None:
+        """Where fragments may begin: at multiples of it; None: anywhere."""
+        return None if self.scorer.rowwise else next(self._block_sizes(screened=False))
+
     def _screen(self, shortlist: Shortlist) -> Screen | None:
         score: ScoreName | None = getattr(shortlist.by, "screen", None)
         return None if score is None or shortlist.size is None else self.screen(score)
@@ -197,7 +229,7 @@ class Scan:
         shortlists: Sequence[Shortlist],
         screens: Sequence[Screen | None],
         bounds: Sequence[Bound | None],
-        deciders: Executor,
+        deciders: Executor | None,
     ) -> tuple[int, list[list[TopB]]]:
         """Return how many rows were scored canonically, and for each shortlist what is kept of the block."""
         everything, check = self._candidates(block)
@@ -219,8 +251,9 @@ class Scan:
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
             n_decided += len(candidates)
             decide = partial(self._decide, block, shortlist, bound)
-            shares = self._shares(candidates)
-            partials.append(list((map if len(shares) == 1 else deciders.map)(decide, shares)))
+            shares = [candidates] if deciders is None else self._shares(candidates)
+            side_by_side = map if deciders is None or len(shares) == 1 else deciders.map
+            partials.append(list(side_by_side(decide, shares)))
         return n_decided, partials
 
     def _shares(self, candidates: Candidates) -> list[Candidates]:
@@ -280,9 +313,7 @@ class Scan:
         done, total = 0, self.source.pool.n_rows
         self.progress("scanning", 0, total)
         chunks = self.source.pool.chunks(self.source.kinds, self.chunk_size)
-        sizes = self._block_sizes(screened=screened)
-        least = _FIRST_BLOCK if self.scorer.rowwise else None
-        remaining = blocks(chunks, sizes, least=least)
+        remaining = self._blocks(chunks, screened=screened)
         parts: Iterator[Any] = iter(())
         if self.device == "cuda":  # whose blocks are large: they wait for the bound that a smaller one gives
             parts = run_locally(work, itertools.islice(remaining, 1), 1)
@@ -293,6 +324,10 @@ class Scan:
             self.progress("scanning", done, total)
         if done == 0:
             raise empty_pool(self.source)
+
+    def _blocks(self, chunks: Iterable[Rows], *, screened: bool, first_row: int = 0) -> Iterator[Block]:
+        sizes = self._block_sizes(screened=screened)
+        return blocks(chunks, sizes, least=_FIRST_BLOCK if self.scorer.rowwise else None, first_row=first_row)
 
     def _block_sizes(self, *, screened: bool) -> Iterator[int]:
         """Return the sizes of the blocks.

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from minmargin.batch import Batch
+from minmargin.checkpoint import seed_of
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.committee import (
-    CHUNK_SIZE,
-    Preprocess,
-    Training,
-    check_strategy,
-    silent,
-)
+from minmargin.committee import CHUNK_SIZE, Committee, check_strategy, silent
 from minmargin.device import check_device, check_precision
+from minmargin.engines import resolve_engine
 from minmargin.labeled import LabeledSet
 from minmargin.learners import Progress
+from minmargin.provenance import Preprocess
 from minmargin.scan import bind_pool, check_batch_size
 from minmargin.strategies import resolve_strategy
+from minmargin.training import Training
 
 
 def select(
@@ -40,6 +39,9 @@ def select(
     chunk_size: int = CHUNK_SIZE,
     device: str = "auto",
     precision: str = "float32",
+    engine: Any = "local",
+    address: str | None = None,
+    checkpoint: str | Path | None = None,
     progress: Progress = silent,
 ) -> Batch:
     """Return the `batch_size` pool rows to label next, best first.
@@ -76,6 +78,11 @@ def select(
             changes the time, and networks in their last digits; for a given committee, never the batch.
         precision: "float32", or "fast": a GPU then looks at rows with fewer digits, and more of them are scored
             exactly. It never changes the batch.
+        engine: where the pool is read: "local", threads of this process; "dask", "ray" or "spark"; or a live
+            `distributed.Client` or `SparkSession`. It never changes the batch.
+        address: of the cluster, for an engine that is named; without it, processes on this machine.
+        checkpoint: a folder for what was found so far, written every few seconds. The same call later goes on
+            from there.
         progress: called with a stage, the units done and their total.
     """
     chosen = resolve_strategy(strategy)
@@ -84,6 +91,9 @@ def select(
     n_jobs = check_n_jobs(n_jobs)
     check_device(device)
     check_precision(precision)
+    runs_on = resolve_engine(engine, address, n_jobs=n_jobs, needs_gpu=device == "cuda")
+    if checkpoint is not None and random_state is None:
+        random_state = seed_of(Path(checkpoint))
     not_features = [] if id_column is None else [id_column]
     labeled = LabeledSet.of(X, y, features=features, not_features=not_features)
     training = Training.of(
@@ -95,10 +105,10 @@ def select(
     )
     source = bind_pool(pool, training.intake, features=features, id_column=id_column, keep=keep)
     batch_size = check_batch_size(batch_size, source)
-    check_strategy(chosen, n_models, training.learner, probabilistic=training.learner.probabilistic)
+    check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
     n_members = n_models if chosen.needs == "members" else 0
-    committee = training.fit(n_members, n_jobs=n_jobs, device=device, progress=progress)
+    committee = Committee.of(training, n_members, n_jobs=n_jobs, device=device, progress=progress)
     return committee.pick(
         source,
         batch_size,
@@ -108,5 +118,7 @@ def select(
         chunk_size=chunk_size,
         device=device,
         precision=precision,
+        engine=runs_on,
+        checkpoint=checkpoint,
         progress=progress,
     )

@@ -98,6 +98,14 @@ class TopB:
         """Take in what another TopB of the same run has kept."""
         self._hold(other._parts)
 
+    def held(self) -> Ranked | None:
+        """Return the lowest rows so far, in any order; None if there are none."""
+        if not self._parts:
+            return None
+        self._compact()
+        held = self._parts[0]
+        return Ranked(held.rows, held.scores, held.details)
+
     def finish(self) -> Ranked:
         """Return the lowest rows, best first."""
         if not self._parts:

@@ -14,7 +14,7 @@ import minmargin as mm
 from minmargin import demo
 from minmargin.cli import app
 
-COMMANDS = ["select", "demo", "strategies"]
+COMMANDS = ["select", "demo", "strategies", "reproduce"]
 
 
 def invoke(*line: str) -> str:

@@ -133,10 +133,9 @@ def test_an_unreadable_file_is_an_error(tmp_path, monkeypatch):
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(InputError) as caught:
         load_dataset("fashion_mnist")
-    assert str(caught.value) == (
-        "There is no data set 'fashion_mnist' (names: 'mnist', 'fashion-mnist', 'nomao', 'shuttle', 'magic04', 'a9a', "
-        "'cod-rna', 'covtype', 'flights-3m', 'nycflights13', 'toy'). Did you mean 'fashion-mnist'?"
-    )
+    told = str(caught.value)
+    assert told.startswith("There is no data set 'fashion_mnist' (names: 'mnist', 'fashion-mnist', 'nomao', ")
+    assert told.endswith("). Did you mean 'fashion-mnist'?")
 
 
 # The registry

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import decimal
 import gzip
+import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import feather
 from sklearn.datasets import load_iris
 
 import minmargin as mm
+from minmargin.pools.files import FilePool
 
 NAMES = ["a", "b", "c", "d"]
 X, y = load_iris(return_X_y=True)
@@ -383,6 +388,98 @@ def test_the_labeled_set_can_be_files_with_a_label_column(tmp_path: Path, refere
         n_jobs=1,
     )
     assert_same(batch, reference)
+
+
+# Groups: parts that can be read by themselves, by any process
+
+WRITERS: dict[str, Callable[[Path, np.ndarray, int], Any]] = {
+    ".parquet": lambda path, rows, size: pq.write_table(table(rows), path, row_group_size=size),
+    ".feather": lambda path, rows, size: feather.write_feather(table(rows), str(path), chunksize=size),
+    ".npy": lambda path, rows, size: np.save(path, rows),
+}
+
+
+@given(n=st.integers(1, 150), size=st.integers(1, 60), chunk_size=st.integers(1, 70))
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_groups_one_by_one_are_all_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, n: int, size: int, chunk_size: int
+) -> None:
+    monkeypatch.setattr("minmargin.pools.npy._GROUP", size)
+    path = tmp_path / f"pool{suffix}"
+    WRITERS[suffix](path, X[:n], size)
+    (file,) = pickle.loads(pickle.dumps(FilePool(path))).files  # noqa: S301 - our own
+    assert sum(file.groups) == file.n_rows == n
+    assert len(file.groups) == -(-n // size)
+    parts = [list(file.chunks(None, chunk_size, range(g, g + 1))) for g in range(len(file.groups))]
+    assert [sum(map(len, part)) for part in parts] == list(file.groups)
+    two = min(2, len(parts))
+    assert sum(map(len, file.chunks(None, chunk_size, range(two)))) == sum(file.groups[:two])
+    assert np.array_equal(np.concatenate([np.asarray(rows) for part in parts for rows in part]), X[:n])
+    assert np.array_equal(np.concatenate(list(map(np.asarray, file.chunks(None, chunk_size)))), X[:n])
+
+
+def test_a_csv_file_has_no_groups(tmp_path: Path) -> None:
+    (file,) = FilePool(write_csv(tmp_path / "pool.csv", table())).files
+    assert file.groups is file.n_rows is None
+
+
+def test_what_is_sent_to_workers_is_small(tmp_path: Path) -> None:
+    np.save(tmp_path / "pool.npy", np.zeros((100_000, 4)))
+    assert len(pickle.dumps(FilePool(tmp_path / "pool.npy"))) < 2000
+
+
+# Files that change between opening and reading
+
+
+@pytest.mark.parametrize("suffix", [*WRITERS, ".csv"])
+def test_a_file_that_was_replaced_is_named(tmp_path: Path, suffix: str) -> None:
+    def write(rows: np.ndarray) -> None:
+        write_csv(path, table(rows)) if suffix == ".csv" else WRITERS[suffix](path, rows, 40)
+
+    path = tmp_path / f"pool{suffix}"
+    write(X)
+    pool = FilePool(path)
+    before = path.stat()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    with pytest.raises(mm.InputError) as caught:
+        list(pool.chunks(None, 1000))
+    assert str(caught.value) == (
+        f"'{path}' was replaced or changed since it was opened (of equal size). Start again when nothing writes "
+        "to it; nothing was written."
+    )
+    write(X[:20])
+    with pytest.raises(mm.InputError) as caught:
+        list(pool.chunks(None, 1000))
+    sizes = f"{before.st_size:,} bytes then, {path.stat().st_size:,} now"
+    assert str(caught.value) == (
+        f"'{path}' was replaced or changed since it was opened ({sizes}). Start again when nothing writes "
+        "to it; nothing was written."
+    )
+    path.unlink()
+    with pytest.raises(mm.InputError) as caught:
+        list(pool.chunks(None, 1000))
+    assert str(caught.value) == (
+        f"'{path}' was removed since it was opened. Put it back and start again; nothing was written."
+    )
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_file_that_is_changed_while_it_is_read_is_named(tmp_path: Path, last: bool) -> None:
+    path = write_parquet(tmp_path / "pool.parquet", table(), row_group_size=75)
+    chunks = FilePool(path).chunks(None, 1000)
+    for _ in range(2 if last else 1):
+        next(chunks)
+    path.write_bytes(b"PAR1" * (path.stat().st_size // 4))
+    with pytest.raises(mm.InputError, match="was replaced or changed since it was opened"):
+        list(chunks)
+
+
+def test_row_groups_that_do_not_add_up_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_parquet(tmp_path / "pool.parquet", table(), row_group_size=75)
+    pool = FilePool(path)
+    monkeypatch.setattr(pool.files[0], "groups", (75, 76))
+    with pytest.raises(mm.InputError, match=r"\(it has 150 rows in place of 151\)"):
+        list(pool.chunks(None, 1000))
 
 
 # Arrow datasets

@@ -32,7 +32,7 @@ def launches(monkeypatch):
     monkeypatch.setattr(greedy, "fits", lambda *_: True)
     monkeypatch.setattr(strategies, "resolve_device", lambda _: "cuda")
     # The scan before it is another matter.
-    monkeypatch.setattr("minmargin.committee.Committee._device", lambda *_: "cpu")
+    monkeypatch.setattr("minmargin.committee.Committee._device", lambda *_, **__: "cpu")
     return started
 
 

@@ -6,6 +6,8 @@ import fnmatch
 import importlib
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -91,6 +93,19 @@ def select_command(
     precision: Annotated[
         str, typer.Option(help="float32 or fast: how closely a GPU looks before rows are scored exactly.")
     ] = "float32",
+    engine: Annotated[
+        str,
+        typer.Option(help="Where the pool is read: local, dask, ray or spark. It never changes the batch."),
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Where the engine's cluster is; default: processes on this machine.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for what was found so far: if the command is interrupted, the same one goes on."
+        ),
+    ] = None,
     manifest: Annotated[Path | None, typer.Option(help="Where the run's manifest goes, as JSON.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the manifest as JSON, for machines.")
@@ -106,7 +121,7 @@ def select_command(
     _refuse_to_overwrite(out, [*labeled, *pool])
     factory = ":" in learner
     options = {} if prefilter is None else {"prefilter": prefilter}
-    with progress_bars() as progress:
+    with progress_bars() as progress, _told_how_to_go_on(checkpoint):
         batch = select(
             _one_or_all(labeled),
             label_column,
@@ -124,6 +139,9 @@ def select_command(
             n_jobs=n_jobs,
             device=device,
             precision=precision,
+            engine=engine,
+            address=address,
+            checkpoint=checkpoint,
             progress=progress,
         )
     write(batch, out)
@@ -133,6 +151,17 @@ def select_command(
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
         show_batch(batch, out, make_console())
+
+
+@contextmanager
+def _told_how_to_go_on(checkpoint: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            found = f"What was found so far is in {checkpoint}; the same command goes on from there."
+            typer.echo(f"minmargin: interrupted. {found}", err=True)
+        raise
 
 
 def _refuse_to_overwrite(out: Path, sources: list[str]) -> None:

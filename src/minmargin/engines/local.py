@@ -6,12 +6,31 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
+from joblib import effective_n_jobs
+
+from minmargin.engines.base import Item, Result
 from minmargin.threads import one_thread_each
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Threads of this process.
+
+    Attributes:
+        n_jobs: how many; -1 for all cores.
+    """
+
+    n_jobs: int = -1
+
+    name = "local"
+    elsewhere = False
+
+    def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Return fn of every item, in any order."""
+        return run_locally(fn, items, effective_n_jobs(self.n_jobs))
 
 
 def run_locally(fn: Callable[[Item], Result], items: Iterable[Item], n_workers: int) -> Iterator[Result]:

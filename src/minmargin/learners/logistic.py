@@ -134,5 +134,5 @@ def warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
             f"{n_far} of {len(gradients)} logistic models stopped short of the optimum (relative gradient up to "
             f"{gradients.max():.1g}). Standardize the features, or use preprocess='auto'.",
             DataWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

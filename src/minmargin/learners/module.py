@@ -359,5 +359,5 @@ def _described(value: Any) -> str:
 
 def _warn(why: str) -> None:
     warnings.warn(
-        f"The members are trained one after the other, which is slower: {why}.", DataWarning, stacklevel=5
+        f"The members are trained one after the other, which is slower: {why}.", DataWarning, stacklevel=6
     )

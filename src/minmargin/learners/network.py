@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,10 @@ class NetworkScorer:
 
     rowwise = True
     probabilistic = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: what is made of it can be made there."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def path(self) -> str:

@@ -15,7 +15,9 @@ from minmargin.pools.base import Block, Pool, Wanted, blocks
 from minmargin.pools.files import DatasetPool, FilePool, find_files, read_frame
 from minmargin.pools.formats import FORMATS, suffix_of
 from minmargin.pools.memory import MemoryPool
+from minmargin.pools.stores import ARROW_SCHEMES
 from minmargin.pools.stream import StreamPool
+from minmargin.pools.uris import is_uri, scheme_of, shown
 from minmargin.schema import as_rows
 
 __all__ = ["Block", "Pool", "Wanted", "blocks", "find_files", "is_path", "open_pool", "read_frame"]
@@ -36,19 +38,20 @@ def open_pool(source: Any) -> Pool:
 
 
 def is_path(source: Any) -> bool:
-    """Return whether `source` names files: a string, a path, or a list of these.
+    """Return whether `source` names files: a string, a path, a URI, or a list of these.
 
     A list of strings may be texts instead; it names files if all its entries end like files that
-    can be read.
+    can be read, or are URIs of object storage.
     """
     if isinstance(source, (str, Path)):
         return True
     if not isinstance(source, (list, tuple)) or not source:
         return False
-    return all(
-        isinstance(each, Path) or (isinstance(each, str) and suffix_of(Path(each)) in FORMATS)
-        for each in source
-    )
+    return all(isinstance(each, Path) or (isinstance(each, str) and _names_files(each)) for each in source)
+
+
+def _names_files(text: str) -> bool:
+    return suffix_of(shown(text)) in FORMATS or (is_uri(text) and scheme_of(text) in ARROW_SCHEMES)
 
 
 def _is_stream(source: Any) -> bool:

@@ -47,7 +47,9 @@ class Block(NamedTuple):
     data: Rows
 
 
-def blocks(chunks: Iterable[Rows], sizes: Iterable[int], *, least: int | None = None) -> Iterator[Block]:
+def blocks(
+    chunks: Iterable[Rows], sizes: Iterable[int], *, least: int | None = None, first_row: int = 0
+) -> Iterator[Block]:
     """Return the rows of `chunks` cut anew into blocks of the given sizes; the last one may be shorter.
 
     However the pool is chunked or split into files, a row is always handed to a model in the same block
@@ -55,10 +57,10 @@ def blocks(chunks: Iterable[Rows], sizes: Iterable[int], *, least: int | None = 
     it a row stands (any that multiplies matrices), therefore still gives one result per row.
 
     For models whose results do not, blocks may be as short as `least`: then they end where chunks do, and hardly any
-    rows of two chunks need to be joined.
+    rows of two chunks need to be joined. The first row of all has the number `first_row`.
     """
     held: list[Rows] = []
-    n_held = first_row = 0
+    n_held = 0
     remaining = iter(sizes)
     size = next(remaining)
     for chunk in chunks:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePath
 from typing import Any
 
 import narwhals as nw
@@ -13,35 +14,55 @@ import pyarrow as pa
 from minmargin.errors import InputError, listing
 from minmargin.fingerprint import fingerprint_files
 from minmargin.pools.base import Wanted
-from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, guarded, open_file, suffix_of
-from minmargin.rows import Frame, Rows, concat_rows
+from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
+from minmargin.pools.reading import DataFile, guarded, identity
+from minmargin.pools.storage import GLOB_MARKS, Location, find_stored, local_path
+from minmargin.pools.stores import Store
+from minmargin.pools.uris import is_uri, shown
+from minmargin.rows import Frame, Rows, concat_rows, count_rows
 from minmargin.schema import Kind, Schema
 
-_GLOB_MARKS = "*?["
+_OPENED_AT_ONCE = 16
 _TYPES: dict[Kind | None, pa.DataType] = {"number": pa.float64(), "text": pa.string()}
 
 
 class FilePool:
-    """Files of one format, in sorted path order."""
+    """Files of one format, in sorted path order, on disk or in object storage."""
 
     def __init__(self, source: str | Path | Iterable[str | Path]) -> None:
         self.name = _name(source)
-        paths = find_files(source)
-        self._files = [open_file(path) for path in paths]
-        self.schema: Schema = self._files[0].schema
-        for file in self._files[1:]:
-            _check_same_columns(self._files[0].schema, paths[0], file.schema, file.path)
-        self._types = _common_types([file.arrow for file in self._files if file.arrow is not None])
-        counts = [file.n_rows for file in self._files]
+        self.files: list[DataFile] = _open_all(locate(source))
+        first = self.files[0]
+        self.schema: Schema = first.schema
+        for file in self.files[1:]:
+            _check_same_columns(first, file)
+        self._types = _common_types([file.arrow for file in self.files if file.arrow is not None])
+        counts = [file.n_rows for file in self.files]
         self.n_rows: int | None = None if None in counts else sum(n for n in counts if n is not None)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows of all files in order, in runs of about `chunk_size`."""
-        for file in self._files:
+        for file in self.files:
             for rows in file.chunks(wanted, chunk_size):
-                yield self._cast(rows, wanted or {}) if isinstance(rows, nw.DataFrame) else rows
+                yield self.cast(rows, wanted or {}) if isinstance(rows, nw.DataFrame) else rows
 
-    def _cast(self, frame: Frame, kinds: Mapping[str, Kind | None]) -> Frame:
+    def units(self) -> list[int]:
+        """Return how many rows each group of each file has. A CSV file is one unit, and read to count its rows."""
+        return [n for file in self.files for n in (_counted(file) if file.groups is None else file.groups)]
+
+    def read_units(self, first: int, stop: int, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows of units first..stop-1 in order, in runs of about `chunk_size`."""
+        at = 0
+        for file in self.files:
+            n_groups = 1 if file.groups is None else len(file.groups)
+            among = range(max(first - at, 0), min(stop - at, n_groups))
+            at += n_groups
+            if not among:
+                continue
+            for rows in file.chunks(wanted, chunk_size, None if file.groups is None else among):
+                yield self.cast(rows, wanted or {}) if isinstance(rows, nw.DataFrame) else rows
+
+    def cast(self, frame: Frame, kinds: Mapping[str, Kind | None]) -> Frame:
         """Return the frame with the types that all files share: rows of two files meet in one block."""
         table: pa.Table = frame.to_native()
         types = dict(zip(table.column_names, table.schema.types, strict=True))
@@ -55,12 +76,11 @@ class FilePool:
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
-        paths = [file.path for file in self._files]
         return {
             "kind": "files",
             "source": self.name,
-            "files": len(paths),
-            "fingerprint": fingerprint_files(paths),
+            "files": len(self.files),
+            "fingerprint": fingerprint_files(map(identity, self.files)),
         }
 
 
@@ -76,17 +96,35 @@ class DatasetPool:
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows in the dataset's order, in runs of at most `chunk_size`."""
+        return self._read(self._dataset, wanted, chunk_size)
+
+    def units(self) -> list[int]:
+        """Return how many rows each of the dataset's own fragments has."""
+        return [fragment.count_rows() for fragment in self._dataset.get_fragments()]
+
+    def read_units(self, first: int, stop: int, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows of units first..stop-1 in order, in runs of at most `chunk_size`."""
+        for fragment in list(self._dataset.get_fragments())[first:stop]:
+            yield from self._read(fragment, wanted, chunk_size, schema=self._dataset.schema)
+
+    def _read(self, part: Any, wanted: Wanted, chunk_size: int, **more: Any) -> Iterator[Rows]:
         columns = None if wanted is None else list(wanted)
         # Little read-ahead: the default holds up to 16 batches of 4 fragments.
-        scanner = self._dataset.scanner(
-            columns=columns, batch_size=chunk_size, batch_readahead=2, fragment_readahead=1
+        scanner = part.scanner(
+            columns=columns, batch_size=chunk_size, batch_readahead=2, fragment_readahead=1, **more
         )
-        yield from map(as_frame, guarded(self.name, "a dataset", scanner.to_batches()))
+        yield from map(as_frame, guarded(Location.on_disk(self.name), "a dataset", scanner.to_batches()))
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
         files = list(getattr(self._dataset, "files", []))
         return {"kind": "dataset", "source": listing(files, most=3), "files": len(files)}
+
+
+def _counted(file: DataFile) -> list[int]:
+    """Return how many rows a file has that does not say: it is read, one column of it."""
+    names = list(file.schema.names)[:1]
+    return [sum(count_rows(rows) for rows in file.chunks(dict.fromkeys(names), 1 << 20))]
 
 
 def read_frame(source: str | Path | Iterable[str | Path]) -> Rows:
@@ -99,21 +137,40 @@ def read_frame(source: str | Path | Iterable[str | Path]) -> Rows:
 
 
 def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Return the files that a path, folder, glob or list of these names, sorted."""
-    sources = [source] if isinstance(source, (str, Path)) else list(source)
-    paths = sorted({path for each in sources for path in _expand(each)})
-    suffixes = sorted({suffix_of(path) for path in paths})
-    unknown = [path for path in paths if suffix_of(path) not in FORMATS]
-    for path in unknown:
-        if not path.exists():
-            raise InputError(f"There is no file or folder {str(path)!r}.")
+    """Return the files on this machine that a path, folder, glob or list of these names, sorted.
+
+    What is in object storage is not asked for.
+    """
+    sources = [source] if isinstance(source, (str, Path)) else source
+    here = [each for each in map(local_path, sources) if not is_uri(each)]
+    return [Path(location.path) for location in locate(here)]
+
+
+def locate(source: str | Path | Iterable[str | Path]) -> list[Location]:
+    """Return the files that a path, URI, folder, glob or list of these names, each once, sorted."""
+    sources = [source] if isinstance(source, (str, Path)) else source
+    stores: dict[str, Store] = {}
+    found = [location for each in sources for location in _find(each, stores)]
+    locations = sorted({each.key: each for each in found}.values(), key=lambda each: each.order)
+    suffixes = sorted({suffix_of(each.name) for each in locations})
+    unknown = [each for each in locations if suffix_of(each.name) not in FORMATS]
+    for each in unknown:
+        if each.store is None and not Path(each.path).exists():
+            raise InputError(f"There is no file or folder {each.name!r}.")
     if unknown:
         raise InputError(
-            f"{str(unknown[0])!r} is not in a format that can be read. Use one of {listing(sorted(FORMATS))}."
+            f"{unknown[0].name!r} is not in a format that can be read. Use one of {listing(sorted(FORMATS))}."
         )
     if len({FORMATS[suffix] for suffix in suffixes}) > 1:
         raise InputError(f"The files are of several formats ({listing(suffixes)}). Give files of one format.")
-    return paths
+    return locations
+
+
+def _find(source: str | Path, stores: dict[str, Store]) -> list[Location]:
+    path = local_path(source)
+    if isinstance(path, str) and is_uri(path):
+        return find_stored(path, stores, _is_data)
+    return [Location.on_disk(found) for found in _expand(path)]
 
 
 def _expand(source: str | Path) -> list[Path]:
@@ -123,7 +180,7 @@ def _expand(source: str | Path) -> list[Path]:
         if not found:
             raise InputError(f"Folder {str(source)!r} holds no file in a format that can be read.")
         return found
-    if path.exists() or not any(mark in str(source) for mark in _GLOB_MARKS):
+    if path.exists() or not any(mark in str(source) for mark in GLOB_MARKS):
         return [path]
     matches = [Path(match) for match in glob.glob(str(source), recursive=True)]  # noqa: PTH207 - absolute patterns
     if not matches:
@@ -131,12 +188,20 @@ def _expand(source: str | Path) -> list[Path]:
     return [file for match in matches for file in (_expand(match) if match.is_dir() else [match])]
 
 
-def _is_data(path: Path) -> bool:
-    return suffix_of(path) in FORMATS and not path.name.startswith(("_", "."))
+def _is_data(path: str | Path) -> bool:
+    return suffix_of(path) in FORMATS and not PurePath(path).name.startswith(("_", "."))
+
+
+def _open_all(locations: list[Location]) -> list[DataFile]:
+    """Return the files, opened. Those in storage are opened several at a time: each takes a few round trips."""
+    if all(location.store is None for location in locations):
+        return [open_file(location) for location in locations]
+    with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
+        return list(pool.map(open_file, locations))
 
 
 def _name(source: str | Path | Iterable[str | Path]) -> str:
-    return str(source) if isinstance(source, (str, Path)) else "the pool's files"
+    return shown(source) if isinstance(source, (str, Path)) else "the pool's files"
 
 
 def _common_types(schemas: list[pa.Schema]) -> dict[str, pa.DataType]:
@@ -156,23 +221,24 @@ def _wider(schemas: list[pa.Schema]) -> pa.DataType:
         return pa.string()  # numbers in one CSV file and texts in another: the texts of both
 
 
-def _check_same_columns(first: Schema, first_path: Path, other: Schema, path: Path) -> None:
-    if first.columns is None or other.columns is None:
-        if first.row_shape != other.row_shape:
+def _check_same_columns(first: DataFile, file: DataFile) -> None:
+    here, there = first.location.name, file.location.name
+    if first.schema.columns is None or file.schema.columns is None:
+        if first.schema.row_shape != file.schema.row_shape:
             raise InputError(
-                f"{str(path)!r} has rows of shape {other.row_shape} and {str(first_path)!r} has rows of shape "
-                f"{first.row_shape}. Give all files of the pool the same."
+                f"{there!r} has rows of shape {file.schema.row_shape} and {here!r} has rows of shape "
+                f"{first.schema.row_shape}. Give all files of the pool the same."
             )
         return
-    for column in first.columns:
-        found = other.find(column.name)
+    for column in first.schema.columns:
+        found = file.schema.find(column.name)
         if found is None:
             raise InputError(
-                f"Column {column.name!r} of {str(first_path)!r} is not in {str(path)!r}. "
+                f"Column {column.name!r} of {here!r} is not in {there!r}. "
                 "Give all files of the pool the same columns."
             )
-        if found.kind != column.kind and first.parsed:
+        if found.kind != column.kind and first.schema.parsed:
             raise InputError(
-                f"Column {column.name!r} is {column.type_name} in {str(first_path)!r} but {found.type_name} in "
-                f"{str(path)!r}. Cast it to the same type in all files."
+                f"Column {column.name!r} is {column.type_name} in {here!r} but {found.type_name} in "
+                f"{there!r}. Cast it to the same type in all files."
             )

@@ -1,7 +1,8 @@
 """Files that hold rows: Parquet, CSV, Feather and .npy, each opened by its schema and read in order.
 
 Opening a file reads its header or footer only, so that a wrong column or a damaged file is found before
-any model is trained. Reading never holds more than a few chunks.
+any model is trained. Reading never holds more than a few chunks. What is kept of a file is small and can be
+pickled: another process can read it, or some of its groups, by itself.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -19,41 +21,29 @@ import pyarrow as pa
 
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
+from minmargin.pools.npy import NpyFile
+from minmargin.pools.reading import DataFile, checked, guarded, reading
+from minmargin.pools.storage import Location
 from minmargin.rows import Frame, Rows, count_rows, slice_rows
-from minmargin.schema import Column, Schema, as_rows, kind_of, schema_of
+from minmargin.schema import Column, Schema, kind_of
 
 _CSV_BLOCK_BYTES = 4 << 20
 _READ_BUFFER_BYTES = 1 << 20
 _ROW_GROUP_BYTES = 160 << 20
 
-_Result = TypeVar("_Result")
+
+def open_file(location: Location) -> DataFile:
+    """Return the file at a location, opened by the reader of its suffix."""
+    return FORMATS[suffix_of(location.name)](location)
 
 
-class DataFile(Protocol):
-    """One file of a pool."""
-
-    path: Path
-    schema: Schema
-    arrow: pa.Schema | None  # None: an array, which has no columns
-    n_rows: int | None
-
-    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
-        """Return the rows in order, in runs of about `chunk_size`."""
-        ...
-
-
-def open_file(path: Path) -> DataFile:
-    """Return the file at `path`, opened by the reader of its suffix."""
-    return FORMATS[suffix_of(path)](path)
-
-
-def suffix_of(path: Path) -> str:
+def suffix_of(name: str | Path) -> str:
     """Return the suffix that tells the format, without that of a compression."""
-    name = path.name.lower()
+    lower = PurePath(name).name.lower()
     for compression in (".gz", ".bz2", ".zst"):
-        if name.endswith((".csv" + compression, ".tsv" + compression)):
-            name = name.removesuffix(compression)
-    return Path(name).suffix
+        if lower.endswith((".csv" + compression, ".tsv" + compression)):
+            lower = lower.removesuffix(compression)
+    return PurePath(lower).suffix
 
 
 def arrow_schema(schema: pa.Schema, *, parsed: bool = True) -> Schema:
@@ -76,35 +66,57 @@ def as_frame(table: pa.Table | pa.RecordBatch) -> Frame:
 
 
 class ParquetFile:
-    """A Parquet file: row count and types come from its footer, columns are read as needed."""
+    """A Parquet file. Row groups are read one at a time, since their pages are decoded at once."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        file = reading(path, "Parquet", self._open)
-        self.arrow: pa.Schema | None = reading(path, "Parquet", lambda: file.schema_arrow)
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.stamp = reading(location, "Parquet", location.stamp)
+        with self._opened() as file:
+            self.arrow: pa.Schema | None = file.schema_arrow
+            metadata = file.metadata
+            self.groups: tuple[int, ...] | None = tuple(
+                metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)
+            )
+            self.n_rows: int | None = metadata.num_rows
         self.schema = arrow_schema(self.arrow)
-        self.n_rows: int | None = file.metadata.num_rows
-        file.close()
+        if sum(self.groups) != self.n_rows:
+            raise InputError(
+                f"{location.name!r} cannot be read as Parquet (its footer counts {self.n_rows:,} rows, and its row "
+                f"groups {sum(self.groups):,}). Mend or remove the file; nothing was written."
+            )
 
-    def _open(self) -> Any:
-        import pyarrow.parquet as pq  # noqa: PLC0415 - 50 ms that a pool in memory need not pay
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        import pyarrow.parquet as pq  # noqa: PLC0415 - needed for files only
 
-        # Without pre-buffering a row group is read page by page: memory does not follow its size.
-        return pq.ParquetFile(
-            self.path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES, page_checksum_verification=True
-        )
+        def parse() -> Any:
+            # On disk a row group is read page by page, without reading ahead: memory does not follow its size. From
+            # storage, where each request takes long, the wanted parts of a row group are asked for at once.
+            return pq.ParquetFile(
+                source,
+                pre_buffer=self.location.store is not None,
+                buffer_size=_READ_BUFFER_BYTES if self.location.store is None else 0,
+                page_checksum_verification=True,
+            )
 
-    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        with reading(self.location, "Parquet", self.location.open) as source:
+            yield reading(self.location, "Parquet", parse)
+
+    def chunks(self, wanted: Wanted, chunk_size: int, groups: range | None = None) -> Iterator[Rows]:
         """Return the rows in order, in row groups, or in runs of `chunk_size` where a row group is too large."""
-        with reading(self.path, "Parquet", self._open) as file:
-            columns = list(self.schema.names if wanted is None else wanted)
-            tables = self._tables(file, columns, chunk_size)
-            yield from map(as_frame, guarded(self.path, "Parquet", tables))
+        return checked(self, "Parquet", groups, self._chunks(wanted, chunk_size, groups))
+
+    def _chunks(self, wanted: Wanted, chunk_size: int, groups: range | None) -> Iterator[Rows]:
+        columns = list(self.schema.names if wanted is None else wanted)
+        with self._opened() as file:
+            among = range(file.num_row_groups) if groups is None else groups
+            tables = self._tables(file, columns, chunk_size, among)
+            yield from map(as_frame, guarded(self.location, "Parquet", tables))
 
     @staticmethod
-    def _tables(file: Any, columns: list[str], chunk_size: int) -> Iterator[Any]:
+    def _tables(file: Any, columns: list[str], chunk_size: int, groups: range) -> Iterator[Any]:
         share = len(columns) / max(len(file.schema_arrow.names), 1)
-        for group in range(file.num_row_groups):
+        for group in groups:
             described = file.metadata.row_group(group)
             # A whole row group is read in half the time that its batches take.
             if described.total_byte_size * share > _ROW_GROUP_BYTES:
@@ -116,29 +128,39 @@ class ParquetFile:
 
 
 class FeatherFile:
-    """A Feather (Arrow IPC) file."""
+    """A Feather (Arrow IPC) file, whose groups are its record batches."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with reading(path, "Feather", self._open) as reader:
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.stamp = reading(location, "Feather", location.stamp)
+        with self._opened(None) as reader:
             self.arrow: pa.Schema | None = reader.schema
         self.schema = arrow_schema(self.arrow)
-        self.n_rows: int | None = reading(path, "Feather", self._count)
+        # No footer counts rows: the column that is read soonest tells.
+        types = self.arrow.types if self.arrow is not None else []
+        narrowest = min(range(len(types)), key=lambda place: _bits(types[place]), default=None)
+        with self._opened(None if narrowest is None else [narrowest]) as reader:
+            batches = guarded(location, "Feather", map(reader.get_batch, range(reader.num_record_batches)))
+            self.groups: tuple[int, ...] | None = tuple(batch.num_rows for batch in batches)
+        self.n_rows: int | None = sum(self.groups)
 
-    def _open(self) -> Any:
-        return pa.ipc.open_file(pa.OSFile(str(self.path)))
+    @contextmanager
+    def _opened(self, fields: list[int] | None) -> Iterator[Any]:
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        with reading(self.location, "Feather", self.location.open) as source:
+            yield reading(self.location, "Feather", lambda: pa.ipc.open_file(source, options=options))
 
-    def _count(self) -> int:
-        import pyarrow.dataset as ds  # noqa: PLC0415 - as for Parquet
-
-        return int(ds.dataset(self.path, format="ipc").count_rows())
-
-    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+    def chunks(self, wanted: Wanted, chunk_size: int, groups: range | None = None) -> Iterator[Rows]:
         """Return the rows in order; the runs are the file's own record batches, cut to size."""
-        with reading(self.path, "Feather", self._open) as reader:
-            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            for batch in guarded(self.path, "Feather", batches):
-                frame = as_frame(batch.select(list(self.schema.names if wanted is None else wanted)))
+        return checked(self, "Feather", groups, self._chunks(wanted, chunk_size, groups))
+
+    def _chunks(self, wanted: Wanted, chunk_size: int, groups: range | None) -> Iterator[Rows]:
+        columns = list(self.schema.names if wanted is None else wanted)
+        places = {} if self.arrow is None else {name: place for place, name in enumerate(self.arrow.names)}
+        with self._opened([places[name] for name in columns]) as reader:
+            among = range(reader.num_record_batches) if groups is None else groups
+            for batch in guarded(self.location, "Feather", map(reader.get_batch, among)):
+                frame = as_frame(batch.select(columns))
                 for start in range(0, count_rows(frame), chunk_size):
                     yield slice_rows(frame, start, start + chunk_size)
 
@@ -147,16 +169,23 @@ class CsvFile:
     """A CSV file with a header line; the delimiter is found, compression follows the suffix."""
 
     n_rows: int | None = None
-    arrow: pa.Schema | None = None
+    groups: tuple[int, ...] | None = None
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._delimiter = reading(path, "CSV", lambda: _find_delimiter(path))
-        with reading(path, "CSV", lambda: self._open(None)) as reader:
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.stamp = reading(location, "CSV", location.stamp)
+        self._delimiter = reading(location, "CSV", lambda: _find_delimiter(location))
+        self.arrow: pa.Schema | None = None
+        with self._opened(None) as reader:
             self.arrow = reader.schema
-        self.schema = reading(path, "CSV", lambda: arrow_schema(self.arrow, parsed=False))
+        self.schema = reading(location, "CSV", lambda: arrow_schema(self.arrow, parsed=False))
 
-    def _open(self, wanted: Wanted) -> Any:
+    @contextmanager
+    def _opened(self, wanted: Wanted) -> Iterator[Any]:
+        with reading(self.location, "CSV", self.location.stream) as stream:
+            yield reading(self.location, "CSV", lambda: self._parse(stream, wanted), self._explain)
+
+    def _parse(self, stream: Any, wanted: Wanted) -> Any:
         from pyarrow import csv as arrow_csv  # noqa: PLC0415 - as for Parquet
 
         # A labeled file is read as it is; a pool's columns are read as what they are wanted for. Columns that
@@ -167,7 +196,7 @@ class CsvFile:
             numeric = pa.bool_() if is_flag else pa.float64()
             types[name] = numeric if kind == "number" else pa.string()
         return arrow_csv.open_csv(
-            self.path,
+            stream,
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
             parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
@@ -176,10 +205,14 @@ class CsvFile:
             ),
         )
 
-    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+    def chunks(self, wanted: Wanted, chunk_size: int, groups: range | None = None) -> Iterator[Rows]:
         """Return the rows in order, in runs of some megabytes of text."""
-        with reading(self.path, "CSV", lambda: self._open(wanted), self._explain) as reader:
-            yield from map(as_frame, guarded(self.path, "CSV", reader, self._explain))
+        assert groups is None, "a CSV file has no groups"
+        return checked(self, "CSV", None, self._chunks(wanted))
+
+    def _chunks(self, wanted: Wanted) -> Iterator[Rows]:
+        with self._opened(wanted) as reader:
+            yield from map(as_frame, guarded(self.location, "CSV", reader, self._explain))
 
     def _explain(self, reason: str) -> str:
         """Return Arrow's reason with the column's name in place of its number."""
@@ -192,24 +225,7 @@ class CsvFile:
         )
 
 
-class NpyFile:
-    """A numpy array file, mapped rather than read."""
-
-    arrow: pa.Schema | None = None
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        mapped = reading(path, ".npy", lambda: np.load(path, mmap_mode="r", allow_pickle=False))
-        self._rows = as_rows(mapped, str(path))
-        self.schema = schema_of(self._rows, str(path))
-        self.n_rows: int | None = count_rows(self._rows)
-
-    def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
-        """Return all rows at once, whatever the chunk size: they are read when they are used."""
-        yield self._rows
-
-
-FORMATS: dict[str, Callable[[Path], DataFile]] = {
+FORMATS: dict[str, Callable[[Location], DataFile]] = {
     ".parquet": ParquetFile,
     ".pq": ParquetFile,
     ".csv": CsvFile,
@@ -221,37 +237,16 @@ FORMATS: dict[str, Callable[[Path], DataFile]] = {
 }
 
 
-def _find_delimiter(path: Path) -> str:
-    with pa.input_stream(str(path)) as stream:  # decompresses by suffix
+def _find_delimiter(location: Location) -> str:
+    with location.stream() as stream:  # decompresses by suffix
         header = stream.read(1 << 16).decode("utf-8", "replace").partition("\n")[0]
     # Delimiters inside quoted names do not count.
     counts = {mark: len(next(csv.reader(io.StringIO(header), delimiter=mark), [])) for mark in ",;\t|"}
     return max(counts, key=lambda mark: counts[mark])
 
 
-def reading(
-    path: Path | str, format_name: str, read: Callable[[], _Result], explain: Callable[[str], str] = str
-) -> _Result:
-    """Return read(), with the file named in any error; `explain` may put its reason in better words."""
+def _bits(kind: pa.DataType) -> float:
     try:
-        return read()
-    except FileNotFoundError:
-        raise InputError(f"There is no file {str(path)!r}.") from None
-    except (pa.ArrowException, OSError, ValueError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(
-            f"{str(path)!r} cannot be read as {format_name} ({explain(reason).rstrip('.')}). "
-            "Mend or remove the file; nothing was written."
-        ) from error
-
-
-def guarded(
-    path: Path | str, format_name: str, batches: Any, explain: Callable[[str], str] = str
-) -> Iterator[Any]:
-    """Return the batches, with the file named in any error on the way."""
-    iterator = iter(batches)
-    end = object()
-    while (batch := reading(path, format_name, lambda: next(iterator, end), explain)) is not end:
-        yield batch
+        return float(kind.bit_width)
+    except ValueError:  # of no fixed width
+        return np.inf

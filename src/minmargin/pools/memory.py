@@ -11,8 +11,10 @@ from scipy import sparse
 
 from minmargin.fingerprint import fingerprint_rows
 from minmargin.pools.base import Wanted
-from minmargin.rows import Rows, count_rows
+from minmargin.rows import Rows, count_rows, slice_rows
 from minmargin.schema import Schema, schema_of
+
+_UNIT = 1 << 16  # rows; any number of them can be read by itself
 
 
 class MemoryPool:
@@ -23,11 +25,21 @@ class MemoryPool:
         self.name = name
         self.schema: Schema = schema_of(rows)
         self.n_rows: int = count_rows(rows)
+        self._unit = _UNIT
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return all rows at once, whatever the chunk size: nothing is read."""
         rows = self._rows
         yield rows.select(list(wanted)) if isinstance(rows, nw.DataFrame) and wanted is not None else rows
+
+    def units(self) -> list[int]:
+        """Return how many rows each part has that can be read by itself."""
+        return [min(self._unit, self.n_rows - start) for start in range(0, self.n_rows, self._unit)]
+
+    def read_units(self, first: int, stop: int, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
+        """Return the rows of units first..stop-1 at once: nothing is read."""
+        for rows in self.chunks(wanted, chunk_size):
+            yield slice_rows(rows, first * self._unit, min(stop * self._unit, self.n_rows))
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""

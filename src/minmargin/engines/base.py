@@ -1,0 +1,27 @@
+"""What an engine is: one function over independent pieces of work, whose results come in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Engine(Protocol):
+    """Where work runs."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest calls it."""
+        ...
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether work runs in other processes, to which what it needs is sent."""
+        ...
+
+    def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Return fn of every item, in any order; items are taken as there is room for them."""
+        ...
