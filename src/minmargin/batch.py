@@ -148,8 +148,8 @@ class Batch:
                 values = [json.dumps(each, default=str) for each in table[name].to_pylist()]
                 table = table.set_column(place, name, pa.array(values))
             elif _is_text(table.schema.field(name).type):
-                values = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
-                table = table.set_column(place, name, pa.array(values, pa.string()))
+                texts = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
+                table = table.set_column(place, name, pa.array(texts, pa.string()))
         table = table.rename_columns(list(map(_harmless, table.column_names)))
         return write_whole(path, lambda file: csv.write_csv(table, file))
 
