@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-torch test-clusters reproduce-quick lint format bench bench-quick docs clean
+.PHONY: help setup demo test test-torch test-clusters reproduce-quick faults lint format bench bench-quick docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ test-clusters: .venv-clusters/installed  ## run the tests of engines on real Das
 
 reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
 	$(BIN)/minmargin reproduce --quick all --out build/reproduced
+
+faults: $(VENV)/installed-dev  ## try every fault for real, and write docs/reliability.md (about ten minutes)
+	$(BIN)/python tests/faults/run.py --out docs/reliability.md
 
 lint: $(VENV)/installed-dev  ## check style and types
 	$(BIN)/ruff check .

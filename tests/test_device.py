@@ -147,7 +147,9 @@ def test_the_manifest_has_the_device_and_the_precision():
 @pytest.fixture
 def gpu(monkeypatch):
     """Pretend that a GPU was found, for the scan alone."""
-    monkeypatch.setattr("minmargin.committee.resolve_device", lambda _: "cuda")
+    monkeypatch.setattr(
+        "minmargin.committee.resolve_device", lambda device: "cpu" if device == "cpu" else "cuda"
+    )
     monkeypatch.setattr("minmargin.selection.check_device", lambda _: None)
 
 

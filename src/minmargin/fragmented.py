@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from minmargin.checkpoint import Checkpoint, Progressed
-from minmargin.engines import Engine
+from minmargin.engines import Engine, LocalEngine
 from minmargin.errors import InputError
 from minmargin.learners import Progress
 from minmargin.parcel import from_table, to_table
@@ -41,14 +42,15 @@ class Partial(NamedTuple):
 
 @dataclass(frozen=True)
 class FragmentScan:
-    """What is sent to where fragments are scanned."""
+    """What is sent to where fragments are scanned; `stopping` is for threads of this process."""
 
     scan: Scan
     shortlists: tuple[Shortlist, ...]
+    stopping: Event | None = None
 
     def __call__(self, order: Order) -> Partial:
         """Return what a fragment gives."""
-        tops, counts = self.scan.keep_fragment(order.fragment, self.shortlists, order.bounds)
+        tops, counts = self.scan.keep_fragment(order.fragment, self.shortlists, order.bounds, self.stopping)
         return Partial(
             order.fragment.number, [to_table(top) for top in tops], counts.n_rows, counts.n_decided
         )
@@ -82,7 +84,8 @@ def keep_in_fragments(
             if fragment.number not in state.finished:
                 yield Order(fragment, tuple(top.bound for top in state.tops))
 
-    work = FragmentScan(replace(scan, progress=_silent), tuple(shortlists))
+    stopping = engine.stopping if isinstance(engine, LocalEngine) else None
+    work = FragmentScan(replace(scan, progress=_silent), tuple(shortlists), stopping)
     try:
         for partial in engine.run(work, orders()):
             state.add(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -186,11 +186,16 @@ class Scan:
         return Kept([top.finish() for top in tops], n_rows, n_decided)
 
     def keep_fragment(
-        self, fragment: Fragment, shortlists: Sequence[Shortlist], bounds: Sequence[Bound | None]
+        self,
+        fragment: Fragment,
+        shortlists: Sequence[Shortlist],
+        bounds: Sequence[Bound | None],
+        stopping: Event | None = None,
     ) -> tuple[list[TopB], Kept]:
         """Return what each shortlist keeps of a fragment of the pool, in this thread, and how many rows that took.
 
-        `bounds` are places in line behind which nothing is needed, as far as is known elsewhere.
+        `bounds` are places in line behind which nothing is needed, as far as is known elsewhere. Once `stopping` is
+        set, nobody wants the rest.
         """
         pool = check_divisible(self.source.pool, "A fragment")
         tops = [
@@ -202,6 +207,8 @@ class Scan:
         chunks = read(pool, fragment, self.source.kinds, self.chunk_size)
         with one_thread_each():
             for block in self._blocks(chunks, screened=None not in screens, first_row=fragment.first_row):
+                if stopping is not None and stopping.is_set():
+                    break
                 now = [top.bound for top in tops]
                 n_near, partials = self._keep_of(block, shortlists, screens, now, None)
                 for top, shares in zip(tops, partials, strict=True):

@@ -144,7 +144,7 @@ def select_command(
             checkpoint=checkpoint,
             progress=progress,
         )
-    write(batch, out)
+        write(batch, out)
     if manifest is not None:
         write_json(manifest, batch.manifest)
     if as_json:

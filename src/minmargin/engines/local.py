@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -21,20 +22,30 @@ class LocalEngine:
 
     Attributes:
         n_jobs: how many; -1 for all cores.
+        stopping: set when nobody waits for results any more: long work looks at it now and then.
     """
 
     n_jobs: int = -1
+    stopping: Event = field(default_factory=Event)
 
     name = "local"
     elsewhere = False
 
     def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Return fn of every item, in any order."""
-        return run_locally(fn, items, effective_n_jobs(self.n_jobs))
+        try:
+            yield from run_locally(fn, items, effective_n_jobs(self.n_jobs), self.stopping)
+        finally:
+            self.stopping.clear()
 
 
-def run_locally(fn: Callable[[Item], Result], items: Iterable[Item], n_workers: int) -> Iterator[Result]:
-    """Return fn of every item, in any order, holding only a few items at a time."""
+def run_locally(
+    fn: Callable[[Item], Result], items: Iterable[Item], n_workers: int, stopping: Event | None = None
+) -> Iterator[Result]:
+    """Return fn of every item, in any order, holding only a few items at a time.
+
+    If the caller stops early, so do threads that look at `stopping`.
+    """
     with one_thread_each(), _steady_warnings(), ThreadPoolExecutor(n_workers) as workers:
         pending: set[Future[Result]] = set()
         try:
@@ -47,6 +58,8 @@ def run_locally(fn: Callable[[Item], Result], items: Iterable[Item], n_workers: 
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         finally:
+            if stopping is not None:
+                stopping.set()
             workers.shutdown(wait=True, cancel_futures=True)
 
 

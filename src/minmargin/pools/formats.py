@@ -49,12 +49,12 @@ def suffix_of(name: str | Path) -> str:
 def arrow_schema(schema: pa.Schema, *, parsed: bool = True) -> Schema:
     """Return the schema of an Arrow table or file, without the index that pandas may have stored with it."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
-    empty = nw.from_native(schema.empty_table(), eager_only=True)
+    types = nw.from_native(schema.empty_table(), eager_only=True).schema  # made anew whenever it is asked for
     columns = []
     for name in schema.names:
         if name not in index:
-            kind, width = kind_of(empty.schema[name])
-            columns.append(Column(name, kind, str(empty.schema[name]), width))
+            kind, width = kind_of(types[name])
+            columns.append(Column(name, kind, str(types[name]), width))
     return Schema(tuple(columns), parsed=parsed)
 
 
@@ -72,13 +72,13 @@ class ParquetFile:
         self.location = location
         self.stamp = reading(location, "Parquet", location.stamp)
         with self._opened() as file:
-            self.arrow: pa.Schema | None = file.schema_arrow
+            self.arrow: pa.Schema | None = reading(location, "Parquet", lambda: file.schema_arrow)
             metadata = file.metadata
             self.groups: tuple[int, ...] | None = tuple(
                 metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)
             )
             self.n_rows: int | None = metadata.num_rows
-        self.schema = arrow_schema(self.arrow)
+        self.schema = reading(location, "Parquet", lambda: arrow_schema(self.arrow))
         if sum(self.groups) != self.n_rows:
             raise InputError(
                 f"{location.name!r} cannot be read as Parquet (its footer counts {self.n_rows:,} rows, and its row "
@@ -135,7 +135,7 @@ class FeatherFile:
         self.stamp = reading(location, "Feather", location.stamp)
         with self._opened(None) as reader:
             self.arrow: pa.Schema | None = reader.schema
-        self.schema = arrow_schema(self.arrow)
+        self.schema = reading(location, "Feather", lambda: arrow_schema(self.arrow))
         # No footer counts rows: the column that is read soonest tells.
         types = self.arrow.types if self.arrow is not None else []
         narrowest = min(range(len(types)), key=lambda place: _bits(types[place]), default=None)
@@ -159,7 +159,8 @@ class FeatherFile:
         places = {} if self.arrow is None else {name: place for place, name in enumerate(self.arrow.names)}
         with self._opened([places[name] for name in columns]) as reader:
             among = range(reader.num_record_batches) if groups is None else groups
-            for batch in guarded(self.location, "Feather", map(reader.get_batch, among)):
+            batches = (_validated(reader.get_batch(group)) for group in among)
+            for batch in guarded(self.location, "Feather", batches):
                 frame = as_frame(batch.select(columns))
                 for start in range(0, count_rows(frame), chunk_size):
                     yield slice_rows(frame, start, start + chunk_size)
@@ -243,6 +244,12 @@ def _find_delimiter(location: Location) -> str:
     # Delimiters inside quoted names do not count.
     counts = {mark: len(next(csv.reader(io.StringIO(header), delimiter=mark), [])) for mark in ",;\t|"}
     return max(counts, key=lambda mark: counts[mark])
+
+
+def _validated(batch: Any) -> Any:
+    """Return a batch whose texts and lists lie within it: Arrow believes a file, and would read beyond."""
+    batch.validate(full=True)
+    return batch
 
 
 def _bits(kind: pa.DataType) -> float:

@@ -1,4 +1,7 @@
-"""Files of numpy arrays: mapped where they are on disk, read part by part from storage."""
+"""Files of numpy arrays, read part by part.
+
+They are not mapped into memory where that can be avoided: if such a file is cut short, the system ends the process.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from minmargin.rows import Rows, count_rows, slice_rows
 from minmargin.schema import as_rows, schema_of
 
 _GROUP = 1 << 20  # rows
+_PART_BYTES = 32 << 20
 
 
 class NpyFile:
@@ -27,7 +31,9 @@ class NpyFile:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.stamp = reading(location, ".npy", location.stamp)
-        rows = as_rows(self._mapped() if location.store is None else self._outline(), location.name)
+        array = self._mapped() if location.store is None else self._outline()
+        self._by_column = array.flags.f_contiguous and not array.flags.c_contiguous
+        rows = as_rows(array, location.name)
         self.schema = schema_of(rows, location.name)
         n_rows = count_rows(rows)
         self.n_rows: int | None = n_rows
@@ -36,9 +42,13 @@ class NpyFile:
         )
 
     def chunks(self, wanted: Wanted, chunk_size: int, groups: range | None = None) -> Iterator[Rows]:
-        """Return the rows in order: at once if they are mapped, since they are read when they are used."""
+        """Return the rows in order, in runs of at most `chunk_size`.
+
+        Columns of a file on disk that has one after the other are mapped: all are read to have any row.
+        """
         among = range(len(self.groups or ())) if groups is None else groups
-        parts = self._mapped_rows(among) if self.location.store is None else self._read(among)
+        mapped = self.location.store is None and self._by_column
+        parts = self._mapped_rows(among) if mapped else self._read(among, chunk_size)
         return checked(self, ".npy", groups, (as_rows(part, self.location.name) for part in parts))
 
     def _mapped(self) -> NDArray[Any]:
@@ -60,7 +70,7 @@ class NpyFile:
             raise self.location.failure(ValueError(why), ".npy")
         return np.broadcast_to(np.zeros((), layout.dtype), layout.shape)
 
-    def _read(self, groups: range) -> Iterator[NDArray[Any]]:
+    def _read(self, groups: range, chunk_size: int) -> Iterator[NDArray[Any]]:
         with reading(self.location, ".npy", self.location.open) as file:
             layout = reading(self.location, ".npy", lambda: _layout(file))
             n_rows = layout.shape[0]
@@ -69,10 +79,15 @@ class NpyFile:
                 whole = content.reshape(layout.shape, order="F")
                 yield whole[groups.start * _GROUP : groups.stop * _GROUP]
                 return
-            for group in groups:
-                start, stop = group * _GROUP, min((group + 1) * _GROUP, n_rows)
-                content = reading(self.location, ".npy", lambda: layout.read(file, start, stop))  # noqa: B023 - called here
-                yield content.reshape((stop - start, *layout.shape[1:]))
+            end = min(groups.stop * _GROUP, n_rows)
+            size = max(min(chunk_size, _PART_BYTES // max(layout.row_bytes, 1)), 1)
+            for start in range(groups.start * _GROUP, end, size):
+                shape = (min(size, end - start), *layout.shape[1:])
+                yield reading(
+                    self.location,
+                    ".npy",
+                    lambda: layout.read(file, start, start + shape[0]).reshape(shape),  # noqa: B023 - called here
+                )
 
 
 class _Layout(NamedTuple):

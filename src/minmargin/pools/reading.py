@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from tokenize import TokenError
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ from minmargin.pools.storage import Location, Stamp
 from minmargin.rows import Rows, count_rows
 from minmargin.schema import Schema
 
-_READ_ERRORS = (pa.ArrowException, OSError, ValueError, EOFError)
+# A damaged header of a .npy file is a Python text that cannot be parsed.
+_READ_ERRORS = (pa.ArrowException, OSError, ValueError, EOFError, SyntaxError, TokenError)
 
 _Result = TypeVar("_Result")
 

@@ -123,6 +123,11 @@ class Location:
         """Return the error for a file that could not be read; `explain` may put the reason in better words."""
         if isinstance(error, FileNotFoundError):
             return InputError(f"There is no file {self.name!r}.")
+        if isinstance(error, PermissionError) and self.store is None:
+            return InputError(
+                f"{self.name!r} may not be read by this user. Change its permissions, or leave it out; nothing was "
+                "written."
+            )
         reason = explain(reason_of(error, self.store.uri if self.store else "")).rstrip(".")
         fix = (
             "Mend or remove the file"
