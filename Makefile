@@ -48,7 +48,7 @@ test-torch: $(VENV)/installed-torch  ## install torch and run the tests that nee
 .venv-clusters/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-clusters
 	.venv-clusters/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dask,ray,spark]' \
-		'pandas<3' psutil pytest
+		hypothesis 'pandas<3' psutil pytest
 	@touch $@
 
 test-clusters: .venv-clusters/installed  ## run the tests of engines on real Dask, Ray and Spark clusters (needs Java)
