@@ -42,7 +42,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
         if isinstance(error, OSError):  # a full disk, a quota, a limit on the size of files
             raise InputError(f"{str(path)!r} cannot be written: {_reason(error)}.") from error
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     return path
 
 
@@ -66,7 +66,8 @@ def _umask() -> int:
     return mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder written to disk."""
     if os.name == "nt":  # Windows cannot open a folder
         return
     descriptor = os.open(folder, os.O_RDONLY)

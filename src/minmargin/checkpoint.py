@@ -14,13 +14,11 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from minmargin.atomic import write_json, write_whole
 from minmargin.errors import InputError
@@ -187,29 +185,6 @@ def seed_of(folder: Path) -> int | None:
     """Return the seed of the selection that a checkpoint belongs to; None if there is none yet."""
     saved = read_state(folder)
     return None if saved is None else int(saved["asked"]["seed"])
-
-
-def fingerprint_models(scorer: Any) -> str:
-    """Return a hash of trained models that are arrays; nothing for others, which their training has to tell apart."""
-    digest = hashlib.sha256()
-    arrays = _arrays_of(scorer) if is_dataclass(scorer) else []
-    for array in arrays:
-        digest.update(repr((array.shape, str(array.dtype))).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return f"sha256:{digest.hexdigest()[:32]}" if arrays else ""
-
-
-def _arrays_of(models: Any) -> list[NDArray[Any]]:
-    """Return the arrays in the fields of a dataclass, and of those in it."""
-    found: list[NDArray[Any]] = []
-    for each in fields(models):
-        value = getattr(models, each.name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, np.ndarray):
-                found.append(item)
-            elif is_dataclass(item):
-                found += _arrays_of(item)
-    return found
 
 
 def read_state(folder: Path) -> dict[str, Any] | None:

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.batch import Batch
-from minmargin.checkpoint import Checkpoint, fingerprint_models
+from minmargin.checkpoint import Checkpoint
 from minmargin.checks import check_count, check_n_jobs
 from minmargin.device import Device, check_device, check_precision, resolve_device
 from minmargin.engines import Engine, resolve_engine
 from minmargin.errors import DataWarning, InputError
+from minmargin.fingerprint import fingerprint_models
 from minmargin.fragmented import keep_in_fragments
 from minmargin.labeled import LabeledSet
-from minmargin.learners import Preprocessor, Progress, Scorer
+from minmargin.learners import Preprocessor, Progress, Scorer, silent
 from minmargin.manifest import Stopwatch, make_manifest
 from minmargin.margins import ScoreName
 from minmargin.provenance import Preprocess, Provenance
@@ -32,10 +33,6 @@ CHUNK_SIZE = 131_072
 
 # Multiplications for which starting a GPU, some seconds, is worth while.
 _WORTH_A_GPU = 1 << 36
-
-
-def silent(stage: str, done: int, total: int | None) -> None:
-    """Report no progress."""
 
 
 @dataclass(frozen=True, repr=False)

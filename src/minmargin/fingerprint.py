@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.rows import Rows, count_rows, take_rows
@@ -47,3 +50,23 @@ def _digest(parts: Iterable[str | bytes]) -> str:
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
     return "sha256:" + digest.hexdigest()[:32]
+
+
+def fingerprint_models(models: Any) -> str:
+    """Return a hash of trained models that are arrays; nothing for others, which their training has to tell apart."""
+    arrays = _arrays_of(models) if is_dataclass(models) else []
+    shapes = [repr((array.shape, str(array.dtype))) for array in arrays]
+    return _digest([*shapes, *(np.ascontiguousarray(array).tobytes() for array in arrays)]) if arrays else ""
+
+
+def _arrays_of(models: Any) -> list[NDArray[Any]]:
+    """Return the arrays in the fields of a dataclass, and of those in it."""
+    found: list[NDArray[Any]] = []
+    for each in fields(models):
+        value = getattr(models, each.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, np.ndarray):
+                found.append(item)
+            elif is_dataclass(item):
+                found += _arrays_of(item)
+    return found

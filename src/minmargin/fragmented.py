@@ -13,7 +13,7 @@ import pyarrow as pa
 from minmargin.checkpoint import Checkpoint, Progressed
 from minmargin.engines import Engine, LocalEngine
 from minmargin.errors import InputError
-from minmargin.learners import Progress
+from minmargin.learners import Progress, silent
 from minmargin.parcel import from_table, to_table
 from minmargin.pools.fragments import Fragment, check_divisible, cut
 from minmargin.scan import Kept, Scan, empty_pool
@@ -56,10 +56,6 @@ class FragmentScan:
         )
 
 
-def _silent(stage: str, done: int, total: int | None) -> None:
-    """Report no progress: where fragments are scanned, nobody looks."""
-
-
 def keep_in_fragments(
     scan: Scan, shortlists: Sequence[Shortlist], engine: Engine, checkpoint: Checkpoint | None
 ) -> Kept:
@@ -85,7 +81,7 @@ def keep_in_fragments(
                 yield Order(fragment, tuple(top.bound for top in state.tops))
 
     stopping = engine.stopping if isinstance(engine, LocalEngine) else None
-    work = FragmentScan(replace(scan, progress=_silent), tuple(shortlists), stopping)
+    work = FragmentScan(replace(scan, progress=silent), tuple(shortlists), stopping)
     try:
         for partial in engine.run(work, orders()):
             state.add(

@@ -9,11 +9,11 @@ from typing import Any
 from minmargin.batch import Batch
 from minmargin.checkpoint import seed_of
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.committee import CHUNK_SIZE, Committee, check_strategy, silent
+from minmargin.committee import CHUNK_SIZE, Committee, check_strategy
 from minmargin.device import check_device, check_precision
 from minmargin.engines import resolve_engine
 from minmargin.labeled import LabeledSet
-from minmargin.learners import Progress
+from minmargin.learners import Progress, silent
 from minmargin.provenance import Preprocess
 from minmargin.scan import bind_pool, check_batch_size
 from minmargin.strategies import resolve_strategy

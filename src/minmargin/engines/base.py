@@ -25,3 +25,8 @@ class Engine(Protocol):
     def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Return fn of every item, in any order; items are taken as there is room for them."""
         ...
+
+
+def call_it(fn: Callable[[Item], Result], item: Item) -> Result:
+    """Return fn of an item: a task, for clusters that hand over what was sent before as an argument."""
+    return fn(item)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from minmargin.engines.base import Item, Result
+from minmargin.engines.base import Item, Result, call_it
 from minmargin.errors import MissingExtraError
 
 _RETRIES = 3
@@ -51,12 +51,8 @@ class DaskEngine:
             room = max(_PER_THREAD * sum(client.nthreads().values()), 1)
             running = as_completed(loop=client.loop, with_results=True)
             for item in itertools.islice(remaining, room):
-                running.add(client.submit(_call, shared, item, **how))
+                running.add(client.submit(call_it, shared, item, **how))
             for _, result in running:
                 for item in itertools.islice(remaining, 1):
-                    running.add(client.submit(_call, shared, item, **how))
+                    running.add(client.submit(call_it, shared, item, **how))
                 yield result
-
-
-def _call(fn: Callable[[Item], Result], item: Item) -> Result:
-    return fn(item)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from minmargin.engines.base import Item, Result
+from minmargin.engines.base import Item, Result, call_it
 from minmargin.errors import MissingExtraError
 
 _RETRIES = 3
@@ -52,7 +52,7 @@ class RayEngine:
 
     def _run(self, ray: Any, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         shared = ray.put(fn)  # once; each node fetches it once
-        call = ray.remote(max_retries=_RETRIES, num_gpus=int(self.needs_gpu))(_call)
+        call = ray.remote(max_retries=_RETRIES, num_gpus=int(self.needs_gpu))(call_it)
         remaining = iter(items)
         room = max(int(_PER_CPU * ray.cluster_resources().get("CPU", 1)), 1)
         running = [call.remote(shared, item) for item in itertools.islice(remaining, room)]
@@ -61,7 +61,3 @@ class RayEngine:
             running += [call.remote(shared, item) for item in itertools.islice(remaining, len(done))]
             for reference in done:
                 yield ray.get(reference)
-
-
-def _call(fn: Callable[[Item], Result], item: Item) -> Result:
-    return fn(item)

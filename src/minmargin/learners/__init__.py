@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer, Screen
+from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer, Screen, silent
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.mlp import MLPLearner
 
@@ -22,6 +22,7 @@ __all__ = [
     "Screen",
     "is_module",
     "resolve_learner",
+    "silent",
 ]
 
 

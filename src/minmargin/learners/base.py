@@ -23,6 +23,10 @@ from minmargin.topb import Near
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
+def silent(stage: str, done: int, total: int | None) -> None:
+    """Report no progress."""
+
+
 class Screen(Protocol):
     """A rough and fast look at one score of a committee. Rows come in the learner's form, or as a ColumnBlock."""
 

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from minmargin.atomic import write_json, write_whole
 from minmargin.checks import check_count
-from minmargin.committee import silent
-from minmargin.learners import Progress
+from minmargin.learners import Progress, silent
 from minmargin.manifest import describe_software
 from minmargin.paper import proof
 from minmargin.paper.angles import Angles, Labeled, draw_cover, stream_batches

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from minmargin.atomic import sync_folder
 from minmargin.errors import InputError
 
 _HERE, _EXCHANGE = -100, 2  # Linux: AT_FDCWD and RENAME_EXCHANGE
@@ -38,9 +39,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes], check: Callable[[Path
         temporary.mkdir()
         for name, content in files.items():
             _write_file(temporary / name, content)
-        _sync(temporary)
+        sync_folder(temporary)
         _put_in_place(temporary, folder)
-        _sync(folder.parent)
+        sync_folder(folder.parent)
     except OSError as error:
         raise InputError(f"{str(folder)!r} cannot be written: {error.strerror}.") from error
     finally:
@@ -76,14 +77,3 @@ def _exchange(one: Path, other: Path) -> bool:
         return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
-
-
-def _sync(folder: Path) -> None:
-    """Have the names in a folder written to disk."""
-    if os.name == "nt":  # Windows cannot open a folder
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
