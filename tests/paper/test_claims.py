@@ -69,6 +69,21 @@ def test_meanings_are_not_the_papers_sentences():
         assert phrase not in text
 
 
+@pytest.mark.parametrize(
+    ("of_greedy", "outcome", "times"), [(2.0, HOLDS, "20.0"), (0.5, PART, "5.0"), (0.05, FAILS, "0.5")]
+)
+def test_what_compares_rows_takes_long_or_not(of_greedy, outcome, times):
+    seconds = {"min-margin": 0.1, "k-centers": of_greedy, "balanced-margin": 3.0}
+    made_up = [
+        row | {"seconds": seconds.get(row["strategy"], 0.0)}
+        for row in rows(PLACE, dict.fromkeys(seconds, 0.0))
+    ]
+    assert verdict("linear-cost", Measured(results(made_up))) == (
+        outcome,
+        f"times as long as min-margin, the faster of the two: nomao {times}",
+    )
+
+
 # How parts make a whole
 
 

@@ -108,8 +108,8 @@ def test_the_summary_counts_the_verdicts(measured):
     verdicts = judge(measured)
     counts = [sum(verdict.outcome is outcome for verdict in verdicts.values()) for outcome in Outcome]
     assert summarize_all(measured, verdicts)[0] == (
-        f"Of {len(CLAIMS)} claims, {counts[0]} hold, {counts[1]} hold in part, {counts[2]} do not hold, "
-        f"and {counts[3]} are not measured."
+        f"Of {len(CLAIMS)} claims, {counts[0]} hold, {counts[1]} hold in part, {counts[2]} do not hold; "
+        f"not measured: {counts[3]}."
     )
 
 

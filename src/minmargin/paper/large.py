@@ -28,4 +28,4 @@ def experiment(*, quick: bool = False) -> Experiment:
         for n in labeled
         for dataset in datasets
     )
-    return Experiment("large", "4.4", settings, n_draws, at_a_time=10, needs_torch=True)
+    return Experiment("large", "4.4", settings, n_draws, at_a_time=25, needs_torch=True)

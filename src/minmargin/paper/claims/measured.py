@@ -125,6 +125,18 @@ class Measured:
         before = self.results[place.experiment].before(place.dataset, place.variant)
         return before if len(before) == len(curves.draws) else None
 
+    def seconds(self, place: Place) -> dict[str, float]:
+        """Return for each strategy of a place the seconds that picking its largest batch took, in the mean."""
+        if place.experiment not in self.results:
+            return {}
+        table = self.results[place.experiment].table
+        here = pc.and_(
+            pc.equal(pc.cast(table["dataset"], pa.string()), place.dataset),
+            pc.equal(pc.cast(table["variant"], pa.string()), place.variant),
+        )
+        means = table.filter(here).group_by("strategy").aggregate([("seconds", "mean")])
+        return dict(zip(_texts(means["strategy"]), means["seconds_mean"].to_pylist(), strict=True))
+
     def angles(self, m: int, pool_factor: str) -> tuple[Floats, Floats] | None:
         """Return the squared angles of margin and of min-margin, paired by draw, or None."""
         if self.theorem is None:

@@ -64,7 +64,7 @@ def _count(verdicts: Mapping[str, Verdict]) -> str:
     counts = {outcome: outcomes.count(outcome) for outcome in Outcome}
     return (
         f"Of {len(CLAIMS)} claims, {counts[Outcome.HOLDS]} hold, {counts[Outcome.PART]} hold in part, "
-        f"{counts[Outcome.FAILS]} do not hold, and {counts[Outcome.UNMEASURED]} are not measured."
+        f"{counts[Outcome.FAILS]} do not hold; not measured: {counts[Outcome.UNMEASURED]}."
     )
 
 
