@@ -4,15 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-torch test-clusters reproduce-quick faults lint format bench bench-quick docs clean
+.PHONY: help setup demo test test-torch test-clusters test-browser test-labelling reproduce-quick faults lint format bench bench-quick bench-clusters docs site notebooks clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-# The package alone, for those who only want to use it.
+# The package and what its reports need, for those who only want to use it.
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report]'
 	@touch $@
 
 # With everything that tests, lint and docs need.
@@ -35,7 +35,7 @@ test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% cove
 
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/gpu tests/networks tests/learners/test_mlp.py tests/learners/test_module.py \
-	tests/property/test_network_screens.py tests/strategies/test_greedy_device.py tests/test_device.py \
+	tests/property/test_network_screens.py tests/strategies/test_greedy_device.py tests/test_device.py tests/test_exclude.py \
 	tests/compare/test_game.py tests/paper/test_run.py tests/persistence/test_torch_learners.py \
 	tests/test_package.py docs/networks.md src/minmargin/gpu src/minmargin/networks
 TORCH_CODE := src/minmargin/gpu/*,src/minmargin/networks/*,src/minmargin/learners/m*.py,src/minmargin/learners/network.py
@@ -54,6 +54,32 @@ test-torch: $(VENV)/installed-torch  ## install torch and run the tests that nee
 test-clusters: .venv-clusters/installed  ## run the tests of engines on real Dask, Ray and Spark clusters (needs Java)
 	.venv-clusters/bin/python -m pytest tests/clusters -p no:cacheprovider -W default
 
+# Playwright drives the system's Chromium (apt-get install chromium); its own download is not needed.
+.venv-browser/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-browser
+	.venv-browser/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[report]' \
+		hypothesis playwright pytest
+	@touch $@
+
+test-browser: .venv-browser/installed  ## open the reports in a real browser (needs Chromium)
+	.venv-browser/bin/python -m pytest tests/browser -p no:cacheprovider
+
+# Label Studio wants libraries of its own versions: an environment for the server, by exact version, and one for us.
+LABEL_STUDIO := 1.23.2
+.venv-label-studio/installed-$(LABEL_STUDIO):
+	$(PYTHON) -m venv .venv-label-studio
+	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check label-studio==$(LABEL_STUDIO)
+	@touch $@
+
+.venv-labelling/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-labelling
+	.venv-labelling/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[label-studio]' \
+		hypothesis pandas playwright pytest
+	@touch $@
+
+test-labelling: .venv-label-studio/installed-$(LABEL_STUDIO) .venv-labelling/installed  ## push to and pull from a real Label Studio (needs Chromium)
+	.venv-labelling/bin/python -m pytest tests/labelling -p no:cacheprovider
+
 reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
 	$(BIN)/minmargin reproduce --quick all --out build/reproduced
 
@@ -70,7 +96,7 @@ format: $(VENV)/installed-dev  ## mend style
 	$(BIN)/ruff format .
 
 # What `make bench` runs, in this order; each is described in benchmarks/README.md.
-BENCHMARKS := score fit networks parquet topb scaling memory peers import_time
+BENCHMARKS := score fit networks parquet topb scaling memory bounds peers import_time
 
 bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write docs/benchmarks.md (many minutes)
 	rm -rf build/bench
@@ -80,10 +106,26 @@ bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write
 bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in about two minutes
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
 
+bench-clusters: .venv-clusters/installed  ## measure Dask, Ray and Spark, and check the model of large clusters (needs Java)
+	.venv-clusters/bin/python benchmarks/engines.py --json build/bench/engines.json
+	.venv-clusters/bin/python benchmarks/cluster_model.py --measured build/bench/engines.json
+
 docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and the paper's page anew
 	$(BIN)/python docs/draw_pictures.py
 	$(BIN)/python docs/write_help.py
 	$(BIN)/python docs/write_paper.py
 
+# The site and the notebooks want tools of their own.
+.venv-docs/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+site: .venv-docs/installed  ## build the documentation site into build/site; fails at any warning
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+
+notebooks: .venv-docs/installed  ## run the notebooks in examples/ anew; fails if one raises an error
+	.venv-docs/bin/python examples/run.py
+
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-clusters .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-clusters .venv-browser .venv-docs .venv-label-studio .venv-labelling .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -87,8 +87,17 @@ def peak_memory() -> int:
 
     VmHWM, not getrusage: that one would also count the memory of the process this one was started from.
     """
+    return _of_status("VmHWM")
+
+
+def peak_address_space() -> int:
+    """Return the most bytes of addresses that this process had: what RLIMIT_AS limits, touched or not."""
+    return _of_status("VmPeak")
+
+
+def _of_status(name: str) -> int:
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status["VmHWM"].split()[0]) * 1024
+    return int(status[name].split()[0]) * 1024
 
 
 def in_own_process(script: str, *arguments: object, python: str = sys.executable, **limits: Any) -> Any:

@@ -28,7 +28,9 @@ def folder_for_pools(parent: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def write_files(folder: Path, n_files: int, n_rows: int, n_features: int, suffix: str) -> list[str]:
+def write_files(
+    folder: Path, n_files: int, n_rows: int, n_features: int, suffix: str, *, row_group: int = ROW_GROUP
+) -> list[str]:
     """Write files of `n_rows` normal float32 rows each, with pyarrow's usual settings; return their paths."""
     schema = pa.schema([(f"f{i}", pa.float32()) for i in range(n_features)])
     open_writer = {".parquet": pq.ParquetWriter, ".csv": pyarrow.csv.CSVWriter}[suffix]
@@ -36,8 +38,8 @@ def write_files(folder: Path, n_files: int, n_rows: int, n_features: int, suffix
     for seed, path in enumerate(paths):
         rng = np.random.default_rng(seed)
         with open_writer(path, schema) as writer:
-            for first in range(0, n_rows, ROW_GROUP):
-                n = min(ROW_GROUP, n_rows - first)
+            for first in range(0, n_rows, row_group):
+                n = min(row_group, n_rows - first)
                 columns = [rng.standard_normal(n, dtype=np.float32) for _ in range(n_features)]
                 writer.write_table(pa.table(columns, schema=schema))
     return paths

@@ -69,7 +69,7 @@ def draw_demo() -> None:
     batch, gain = demo.play(lambda stage, done, total: None)
     console = Console(record=True, width=96, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print("$ make demo", style="dim")
-    show_demo(batch, gain, Path("demo"), console)
+    show_demo(batch, gain, Path("demo"), console, Path("demo/report.html"))
     console.save_svg(str(PICTURES / "demo.svg"), title="minmargin demo")
 
 

@@ -28,23 +28,26 @@ def in_order(scores, seed):
     return np.lexsort((rows, SeedTree(seed).ties(rows), scores))
 
 
-def pick(strategy, base, members, vectors, labeled_vectors, batch_size, seed):
-    """Return the rows and scores of the batch that `strategy` must pick."""
+def pick(strategy, base, members, vectors, labeled_vectors, batch_size, seed, out=()):
+    """Return the rows and scores of the batch that `strategy` must pick; the rows `out` score infinity."""
+    out = list(out)
     uniform = SeedTree(seed).uniform(np.arange(len(base)))
     if strategy in ROW_SCORES:
-        scores = ROW_SCORES[strategy](base, members, uniform)
+        scores = ROW_SCORES[strategy](base, members, uniform).copy()
+        scores[out] = np.inf
         rows = in_order(scores, seed)[:batch_size]
         return rows, scores[rows]
     if strategy == "random-margin-mix":
         margin = margins.margin(base)
+        margin[out] = uniform[out] = np.inf
         by_margin = in_order(margin, seed)[: (batch_size + 1) // 2]
         rest = [row for row in in_order(uniform, seed) if row not in by_margin]
         by_chance = np.array(rest[: batch_size - len(by_margin)], dtype=np.int64)
         return np.r_[by_margin, by_chance], np.r_[margin[by_margin], uniform[by_chance]]
-    return pick_greedily(strategy, margins.margin(base), vectors, labeled_vectors, batch_size, seed)
+    return pick_greedily(strategy, margins.margin(base), vectors, labeled_vectors, batch_size, seed, out)
 
 
-def pick_greedily(strategy, margin, vectors, labeled_vectors, batch_size, seed):
+def pick_greedily(strategy, margin, vectors, labeled_vectors, batch_size, seed, out=()):
     """Return the greedy batch, with every cosine computed anew for every pick: O(B^2 n D)."""
     centers = [] if strategy == "balanced-margin" else list(labeled_vectors)
     picked, scores = [], []
@@ -55,7 +58,7 @@ def pick_greedily(strategy, margin, vectors, labeled_vectors, batch_size, seed):
             score = 0.5 * margin + 0.5 * closest
         else:
             score = likeness.max(axis=1) - 1.0
-        score[picked] = np.inf
+        score[[*picked, *out]] = np.inf
         best = in_order(score, seed)[0]
         picked.append(best)
         scores.append(score[best])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -11,7 +12,7 @@ from typing import IO
 import pytest
 
 import minmargin as mm
-from minmargin.atomic import write_json, write_whole
+from minmargin.atomic import check_writable, write_json, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -99,3 +100,27 @@ def test_json_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_json(tmp_path / "file.json", {"a": object()})
     assert names(tmp_path) == []
+
+
+def test_where_a_file_can_be_written_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "there.csv").write_bytes(b"old")
+    for name in ("new.csv", "there.csv"):
+        check_writable(tmp_path / name)
+    assert names(tmp_path) == ["there.csv"]
+    assert (tmp_path / "there.csv").read_bytes() == b"old"
+
+
+def test_where_a_file_cannot_be_written_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(path: Path) -> str:
+        with pytest.raises(mm.InputError) as caught:
+            check_writable(path)
+        return str(caught.value).replace(f"{tmp_path}", "HERE")
+
+    assert told(tmp_path / "no" / "x.csv") == "Folder 'HERE/no' does not exist. Make it, or write elsewhere."
+    assert told(tmp_path) == "'HERE' is a folder. Name a file in it."
+
+    def refuse(**_: object) -> None:  # permissions do not bind root, who may run these tests
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert told(tmp_path / "x.csv") == "'HERE/x.csv' cannot be written: Permission denied."

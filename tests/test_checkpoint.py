@@ -9,7 +9,10 @@ import sys
 import textwrap
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 from sklearn.datasets import load_digits
 
 import minmargin as mm
@@ -94,8 +97,53 @@ def test_another_selection_is_refused_with_what_differs(change, told, tmp_path):
 
 def test_other_labels_are_refused(tmp_path):
     interrupted_at(300, tmp_path)
-    with pytest.raises(InputError, match="labels was"):
+    with pytest.raises(InputError, match="labels: label_fingerprint was"):
         mm.select(X, Y[::-1], POOL, 20, random_state=0, checkpoint=tmp_path)
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = tmp_path / "pool"
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(POOL, 4)):
+        np.save(folder / f"part-{number}.npy", rows)
+        os.utime(folder / f"part-{number}.npy", ns=(0, 10**18))
+    return folder
+
+
+def test_a_file_that_was_written_anew_is_named_with_its_times(files, tmp_path):
+    interrupted_at(300, tmp_path / "state", pool=files)
+    changed = files / "part-2.npy"
+    os.utime(changed, ns=(0, 10**18 + 1))
+    n_bytes = f"{changed.stat().st_size:,} bytes"
+    with pytest.raises(InputError) as caught:
+        select(tmp_path / "state", pool=files)
+    assert str(caught.value) == (
+        f"Checkpoint '{tmp_path}/state' belongs to another selection (pool files: {changed} was "
+        f'"{n_bytes}, 2001-09-09T01:46:40.000000000", now "{n_bytes}, 2001-09-09T01:46:40.000000001"). '
+        "Use another folder, or remove it to start anew."
+    )
+    os.utime(changed, ns=(0, 10**18))
+    np.testing.assert_array_equal(select(tmp_path / "state", pool=files).rows, select().rows)
+
+
+def test_of_many_files_the_first_few_are_named(files, tmp_path):
+    interrupted_at(300, tmp_path / "state", pool=files)
+    for number in range(4):
+        os.utime(files / f"part-{number}.npy", ns=(0, 0))
+    np.save(files / "part-4.npy", POOL)
+    with pytest.raises(InputError, match=r"part-3.npy was .*; and 4 more\)") as caught:
+        select(tmp_path / "state", pool=files)
+    assert "part-4" not in str(caught.value)
+
+
+def test_a_dataset_has_times_too(tmp_path):
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pa.table({f"x{place}": POOL[:, place] for place in range(64)}), path, row_group_size=100)
+    interrupted_at(300, tmp_path / "state", pool=dataset.dataset(path))
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(InputError, match=r"pool files: .*pool.parquet was \".*, now \".* 1970-01-01"):
+        select(tmp_path / "state", pool=dataset.dataset(path))
 
 
 def test_threads_and_chunks_may_differ(tmp_path):

@@ -20,6 +20,7 @@ OPTIONAL = [
     "ray",
     "pyspark",
     "label_studio_sdk",
+    "skactiveml",
     "matplotlib",
     "jinja2",
     "polars",
@@ -38,6 +39,7 @@ ORDER = [
         "margins",
         "rows",
         "atomic",
+        "lock",
         "schema",
         "fingerprint",
         "manifest",
@@ -58,18 +60,25 @@ ORDER = [
     ["labeled"],
     ["networks", "gpu"],
     ["learners"],
+    ["progress"],
     ["provenance", "candidates"],
     ["strategies"],
-    ["engines", "batch"],
+    ["engines"],
+    ["exclusion", "source"],
     ["scan"],
     ["parcel", "checkpoint", "fragmented"],
+    ["origin"],
+    ["batch"],
     ["training"],
     ["committee", "persistence"],
     ["selection"],
+    ["report"],
+    ["campaign"],
+    ["integrations"],
     ["datasets"],
     ["compare"],
     ["paper"],
-    ["demo"],
+    ["demo", "doctor"],
     ["cli", "__init__"],
 ]
 
@@ -78,6 +87,10 @@ def test_importing_the_package_loads_no_optional_library():
     script = f"import sys, minmargin; print([name for name in {OPTIONAL} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
+
+
+# A method of Batch writes its report: what comes later is imported when it is called, and not before.
+DOORS = {("batch.py", "report")}
 
 
 def imports(path):
@@ -95,6 +108,8 @@ def module_of(path):
 def test_imports_point_backwards_along_the_way_of_the_data(path):
     rank = {name: place for place, group in enumerate(ORDER) for name in group}
     for imported in imports(path):
+        if (str(path.relative_to(SOURCE)), imported) in DOORS:
+            continue
         assert rank[imported] <= rank[module_of(path)], f"{path.name} imports {imported}, which comes later"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from minmargin.batch import Batch
 from minmargin.candidates import Candidates
 from minmargin.committee import Committee, fit_committee
+from minmargin.compare import compare
 from minmargin.errors import (
     DataWarning,
     InputError,
@@ -19,6 +20,7 @@ from minmargin.errors import (
 )
 from minmargin.learners import LogisticLearner, MLPLearner
 from minmargin.learners.module import ModuleLearner
+from minmargin.progress import show_progress
 from minmargin.selection import select
 from minmargin.strategies import (
     BalancedMargin,
@@ -32,6 +34,8 @@ from minmargin.strategies import (
 from minmargin.version import __version__
 
 if TYPE_CHECKING:
+    from minmargin.campaign import Campaign
+    from minmargin.compare.comparison import Comparison
     from minmargin.learners.batched import BatchedLogisticRegression
     from minmargin.persistence.loading import load_committee
 
@@ -39,8 +43,10 @@ __all__ = [
     "BalancedMargin",
     "Batch",
     "BatchedLogisticRegression",
+    "Campaign",
     "Candidates",
     "Committee",
+    "Comparison",
     "DataWarning",
     "InputError",
     "KCenters",
@@ -55,10 +61,12 @@ __all__ = [
     "ScoringError",
     "TrueMargin",
     "__version__",
+    "compare",
     "fit_committee",
     "load_committee",
     "register_strategy",
     "select",
+    "show_progress",
     "strategies",
 ]
 
@@ -69,6 +77,16 @@ def __getattr__(name: str) -> Any:
         from minmargin.learners.batched import BatchedLogisticRegression  # noqa: PLC0415 - see above
 
         return BatchedLogisticRegression
+    # It brings SQLite along.
+    if name == "Campaign":
+        from minmargin.campaign import Campaign  # noqa: PLC0415 - see above
+
+        return Campaign
+    # Few programs compare strategies.
+    if name == "Comparison":
+        from minmargin.compare.comparison import Comparison  # noqa: PLC0415 - see above
+
+        return Comparison
     # Few programs load a committee.
     if name == "load_committee":
         from minmargin.persistence.loading import load_committee  # noqa: PLC0415 - see above

@@ -13,6 +13,19 @@ from typing import IO, Any
 from minmargin.errors import InputError
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise an error if a file cannot be written there, for those who have long work to do before they write it."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"Folder {str(path.parent)!r} does not exist. Make it, or write elsewhere.")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
+
+
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
     """Write a file through a temporary one beside it, and return its path.
 

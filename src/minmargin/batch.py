@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 from minmargin.atomic import write_whole
 from minmargin.errors import DataWarning, InputError, MissingExtraError, listing
+from minmargin.learners import Progress, silent
+from minmargin.origin import Origin
 from minmargin.rows import Frame
 from minmargin.topb import Ranked
 
@@ -35,6 +38,7 @@ class Batch:
         predicted: (B,) the base's prediction.
         kept: the columns asked for with `keep`, as an Arrow table; None if there were none.
         manifest: settings, seed, versions, fingerprints, counts and timings.
+        origin: the pool and the models it came from, for its report; None for a batch that was sent elsewhere.
     """
 
     rows: NDArray[np.int64]
@@ -45,6 +49,7 @@ class Batch:
     predicted: NDArray[Any]
     kept: pa.Table | None
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin | None = None
 
     @classmethod
     def of(
@@ -55,6 +60,7 @@ class Batch:
         id_column: str | None,
         manifest: Mapping[str, Any],
         integers: Collection[str] = (),
+        origin: Origin | None = None,
     ) -> Batch:
         """Return the batch of ranked rows and their details.
 
@@ -79,7 +85,12 @@ class Batch:
             classes[details["predicted"]],
             kept,
             manifest,
+            origin,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to another process: all but the pool and the models."""
+        return {**self.__dict__, "origin": None}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -135,36 +146,53 @@ class Batch:
         return write_whole(path, lambda file: feather.write_feather(self.to_arrow(), file))
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write a CSV file with a header line; lists become JSON, and texts that look like formulas are quoted.
+        """Write a CSV file with a header line; lists become JSON, bytes base64, and texts like formulas are quoted.
 
         Spreadsheets run a cell that begins with = + - @, a tab or a line end. A text that does, and is no number,
         gets an apostrophe before it, so that it stays a text. The other formats keep every text as it is.
         """
-        from pyarrow import csv  # noqa: PLC0415 - as for Parquet
-
-        table = self.to_arrow()
-        for place, name in enumerate(table.column_names):
-            if pa.types.is_nested(table.schema.field(name).type):
-                values = [json.dumps(each, default=str) for each in table[name].to_pylist()]
-                table = table.set_column(place, name, pa.array(values))
-            elif _is_text(table.schema.field(name).type):
-                texts = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
-                table = table.set_column(place, name, pa.array(texts, pa.string()))
-        table = table.rename_columns(list(map(_harmless, table.column_names)))
-        return write_whole(path, lambda file: csv.write_csv(table, file))
+        return write_csv(self.to_arrow(), path)
 
     def to_jsonl(self, path: str | Path) -> Path:
-        """Write one JSON object a line."""
+        """Write one JSON object a line; bytes become base64."""
 
         def write(file: IO[bytes]) -> None:
             for record in self.to_arrow().to_pylist():
-                file.write(json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n")
+                file.write(json.dumps(record, ensure_ascii=False, default=_as_json).encode() + b"\n")
 
         return write_whole(path, write)
 
     def write(self, path: str | Path) -> Path:
         """Write the batch in the format that the path's suffix names."""
         return writer_for(path)(self, path)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        columns: Sequence[str | int] | None = None,
+        image_column: str | None = None,
+        image_shape: Sequence[int] | None = None,
+        command: str | None = None,
+        progress: Progress = silent,
+    ) -> Path:
+        """Write a page for people, one HTML file that needs no other, and return its path.
+
+        It shows what was picked and why, on a map of the labeled set and the pool, next to what plain margin would
+        have picked. For that the pool is read once more; if it cannot be, the page says what is missing.
+
+        Args:
+            path: where the page goes, such as "report.html".
+            columns: two columns to draw the map by; by default the first two principal components.
+            image_column: a pool column of images, as bytes or paths, to show as thumbnails.
+            image_shape: the height and width of rows that are images themselves, such as (8, 8).
+            command: the command that repeats the selection; by default the call in Python.
+            progress: called with a stage, the units done and their total.
+        """
+        from minmargin.report.batch import Wishes, write_report  # noqa: PLC0415 - few batches are reported on
+
+        wishes = Wishes(columns, image_column, image_shape, command)
+        return write_report(self, path, wishes, progress=progress)
 
     def __repr__(self) -> str:
         return f"<Batch: {self._sentence()}>\n{_text_table(self.to_arrow().slice(0, 5))}"
@@ -211,6 +239,40 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
     return writer
 
 
+def write_csv(table: pa.Table, path: str | Path) -> Path:
+    """Write a table as `Batch.to_csv` does, and return the path."""
+    from pyarrow import csv  # noqa: PLC0415 - 50 ms that other formats need not pay
+
+    for place, name in enumerate(table.column_names):
+        if pa.types.is_nested(table.schema.field(name).type):
+            values = [json.dumps(each, default=_as_json) for each in table[name].to_pylist()]
+            table = table.set_column(place, name, pa.array(values))
+        elif _is_bytes(table.schema.field(name).type):
+            encoded = [None if each is None else _as_json(each) for each in table[name].to_pylist()]
+            table = table.set_column(place, name, pa.array(encoded, pa.string()))
+        elif _is_text(table.schema.field(name).type):
+            texts = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
+            table = table.set_column(place, name, pa.array(texts, pa.string()))
+    table = table.rename_columns(list(map(_harmless, table.column_names)))
+    return write_whole(path, lambda file: csv.write_csv(table, file))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Return whether cells of an Arrow type are bytes, such as images."""
+    tests = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _as_json(value: Any) -> str:
+    """Return a text for a value that JSON has no form for."""
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
 def _is_text(kind: pa.DataType) -> bool:
     """Return whether cells of an Arrow type are texts, however they are kept."""
     if pa.types.is_dictionary(kind):
@@ -229,10 +291,11 @@ def _harmless(text: str) -> str:
 
 def _to_table(frame: Frame, integers: Collection[str]) -> pa.Table:
     """Return an Arrow table of a frame's columns, and of nothing else (a pandas frame has an index too)."""
-    return pa.table({name: _to_column(frame[name], whole=name in integers) for name in frame.columns})
+    return pa.table({name: to_column(frame[name], whole=name in integers) for name in frame.columns})
 
 
-def _to_column(values: nw.Series[Any], *, whole: bool) -> Any:
+def to_column(values: nw.Series[Any], *, whole: bool) -> Any:
+    """Return an Arrow column of a frame's; `whole` if its floats are whole numbers."""
     try:
         column = values.to_arrow()
         return column.cast(pa.int64()) if whole and pa.types.is_floating(column.type) else column

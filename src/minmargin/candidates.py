@@ -42,6 +42,8 @@ class Candidates:
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """(n,) the rows' numbers in the pool."""
+        if isinstance(self._rows, range):  # which numpy would go through one by one
+            return np.arange(self._rows.start, self._rows.stop, dtype=np.int64)
         return np.asarray(self._rows, dtype=np.int64)
 
     @property

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -22,14 +20,17 @@ import pyarrow as pa
 
 from minmargin.atomic import write_json, write_whole
 from minmargin.errors import InputError
+from minmargin.lock import locked_folder
 from minmargin.parcel import from_table, to_table
+from minmargin.scan import Counts
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Shortlist
 from minmargin.topb import TopB
 
 _FORMAT = 1
-_STATE, _LOCK = "checkpoint.json", "lock"
+_STATE = "checkpoint.json"
 _SECONDS = 5.0  # between two states on disk
+_TOLD = 4  # changes that an error tells of
 
 
 @dataclass
@@ -39,29 +40,26 @@ class Progressed:
     Attributes:
         tops: what each shortlist keeps so far.
         finished: the numbers of the fragments that are in it.
-        n_rows: how many rows they have.
-        n_decided: how many of these were scored exactly.
+        counts: of their rows.
     """
 
     tops: list[TopB]
     finished: set[int] = field(default_factory=set)
-    n_rows: int = 0
-    n_decided: int = 0
+    counts: Counts = field(default_factory=Counts)
 
     @classmethod
     def nothing(cls, shortlists: Sequence[Shortlist], seeds: SeedTree) -> Progressed:
         """Return the state of a scan that has not begun."""
         return cls([TopB(shortlist.size, seeds) for shortlist in shortlists])
 
-    def add(self, number: int, kept: Sequence[TopB], n_rows: int, n_decided: int) -> None:
+    def add(self, number: int, kept: Sequence[TopB], counts: Counts) -> None:
         """Take in what a fragment gave; one that comes twice, since a worker was lost, counts once."""
         if number in self.finished:
             return
         for top, more in zip(self.tops, kept, strict=True):
             top.merge(more)
         self.finished.add(number)
-        self.n_rows += n_rows
-        self.n_decided += n_decided
+        self.counts = self.counts.plus(counts)
 
 
 @dataclass
@@ -89,7 +87,8 @@ class Checkpoint:
             from_table(self._read_table(entry), shortlist.size, seeds)
             for entry, shortlist in zip(saved["kept"], shortlists, strict=True)
         ]
-        return Progressed(tops, set(saved["finished"]), saved["rows"], saved["rows_scored_exactly"])
+        counts = Counts(saved["rows"], saved.get("rows_excluded", 0), saved["rows_scored_exactly"])
+        return Progressed(tops, set(saved["finished"]), counts)
 
     def write_if_due(self, state: Progressed) -> None:
         """Write the state if the last one on disk is some seconds old."""
@@ -103,8 +102,9 @@ class Checkpoint:
             "format": _FORMAT,
             "asked": dict(self.asked),
             "finished": sorted(state.finished),
-            "rows": state.n_rows,
-            "rows_scored_exactly": state.n_decided,
+            "rows": state.counts.rows,
+            "rows_excluded": state.counts.excluded,
+            "rows_scored_exactly": state.counts.decided,
             "kept": entries,
         }
         write_json(self.folder / _STATE, {**content, "sha256": _digest_of(content)})
@@ -116,43 +116,19 @@ class Checkpoint:
 
     @contextmanager
     def locked(self) -> Iterator[Checkpoint]:
-        """Keep other processes out of the folder. The lock goes with the process that has it, however that ends."""
-        import fcntl  # noqa: PLC0415 - not on Windows
-
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = (self.folder / _LOCK).open("a+")
-        except OSError as error:
-            raise InputError(
-                f"Checkpoint {str(self.folder)!r} cannot be used: {error.strerror}. "
-                "Use a folder that you may write to."
-            ) from error
-        with file as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                raise InputError(
-                    f"Checkpoint {str(self.folder)!r} is in use by {lock.read().strip() or 'another process'}. "
-                    "Wait for it, or use another folder."
-                ) from None
-            with suppress(OSError):  # on a full disk the lock holds, it only does not tell whose it is
-                lock.seek(0)
-                lock.truncate()
-                os.write(lock.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        """Keep other processes out of the folder."""
+        with locked_folder(self.folder, "Checkpoint"):
             for left in self.folder.glob(".*.tmp"):  # by a process that was killed while it wrote
                 left.unlink(missing_ok=True)
             yield self
 
     def _check_same(self, before: Mapping[str, Any]) -> None:
         now = json.loads(json.dumps(dict(self.asked)))
-        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-        if names:
-            changes = "; ".join(
-                f"{name} was {_shown(before.get(name))}, now {_shown(now.get(name))}" for name in names
-            )
+        changes = _changes(before, now)
+        if changes:
+            more = f"; and {len(changes) - _TOLD:,} more" if len(changes) > _TOLD else ""
             raise InputError(
-                f"Checkpoint {str(self.folder)!r} belongs to another selection ({changes}). "
+                f"Checkpoint {str(self.folder)!r} belongs to another selection ({'; '.join(changes[:_TOLD])}{more}). "
                 "Use another folder, or remove it to start anew."
             )
 
@@ -216,6 +192,18 @@ def _digest_of(content: Mapping[str, Any]) -> str:
 
 def _damaged(folder: Path, why: str) -> InputError:
     return InputError(f"Checkpoint {str(folder)!r} is damaged: {why}. Remove it to start anew.")
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any], of: str = "") -> list[str]:
+    """Return what differs, in words: each entry of what has entries by itself."""
+    found: list[str] = []
+    for name in {**before, **now}:
+        then, since = before.get(name), now.get(name)
+        if isinstance(then, dict) and isinstance(since, dict):
+            found += _changes(then, since, f"{of}{name}: ")
+        elif then != since:
+            found.append(f"{of}{name} was {_shown(then)}, now {_shown(since)}")
+    return found
 
 
 def _shown(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,13 @@ from minmargin.labeled import LabeledSet
 from minmargin.learners import Preprocessor, Progress, Scorer, silent
 from minmargin.manifest import Stopwatch, make_manifest
 from minmargin.margins import ScoreName
+from minmargin.origin import Origin
+from minmargin.pools.files import stamps_of
 from minmargin.provenance import Preprocess, Provenance
 from minmargin.rows import Matrix
-from minmargin.scan import Scan, Source, bind_pool, check_batch_size, too_large
-from minmargin.strategies import Context, RowScore, Strategy, resolve_strategy
+from minmargin.scan import ModelChoice, Scan
+from minmargin.source import Source, bind_pool, check_batch_size, too_large
+from minmargin.strategies import Context, RowScore, Strategy, check_strategy, resolve_strategy
 from minmargin.training import Training
 
 CHUNK_SIZE = 131_072
@@ -70,6 +74,17 @@ class Committee:
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
         return f"<Committee: {self.n_models} members, learner {self.provenance.learner}, classes {classes}>"
+
+    def _repr_html_(self) -> str:
+        labeled = self.provenance.labeled()
+        counts = [(html.escape(name), f"{n:,}") for name, n in labeled["class_counts"].items()]
+        body = "".join(f"<tr><td>{name}</td><td>{n}</td></tr>" for name, n in counts[:10])
+        more = f"<p>and {len(counts) - 10:,} more classes</p>" if len(counts) > 10 else ""
+        return (
+            f"<p><b>Committee</b>: {self.n_models} members, learner {html.escape(self.provenance.learner)}, "
+            f"{labeled['rows']:,} labeled rows, seed {self.provenance.seeds.root}</p>"
+            f"<table><thead><tr><th>class</th><th>labeled rows</th></tr></thead><tbody>{body}</tbody></table>{more}"
+        )
 
     def save(self, folder: str | Path) -> Path:
         """Write this committee into a folder, whole or not at all, and return the folder.
@@ -120,6 +135,16 @@ class Committee:
         screen = scan.screen(score) if fast and score is not None else None
         return scan.scores(by) if screen is None else scan.rough_scores(screen)
 
+    def class_scores(
+        self, pool: Any, *, of: ModelChoice = "base", n_jobs: int = -1, chunk_size: int = CHUNK_SIZE
+    ) -> NDArray[np.float64]:
+        """Return (n, C): the class scores of every pool row under the base, or their mean over the members.
+
+        They are probabilities, unless the learner has none. `of` is "base" or "members".
+        """
+        how: dict[str, Any] = {"n_jobs": n_jobs, "chunk_size": chunk_size, "device": "cpu"}
+        return self._scan(self.bind(pool), precision="float32", progress=silent, **how).class_scores(of)
+
     def select(
         self,
         pool: Any,
@@ -129,6 +154,7 @@ class Committee:
         features: str | Sequence[str] | None = None,
         id_column: str | None = None,
         keep: Sequence[str] = (),
+        exclude: Any = None,
         n_jobs: int = -1,
         chunk_size: int = CHUNK_SIZE,
         device: str = "auto",
@@ -140,7 +166,7 @@ class Committee:
     ) -> Batch:
         """Return the batch of pool rows to label next. The arguments are those of `minmargin.select`."""
         chosen = self._check_strategy(resolve_strategy(strategy))
-        source = self.bind(pool, features=features, id_column=id_column, keep=keep)
+        source = self.bind(pool, features=features, id_column=id_column, keep=keep, exclude=exclude)
         batch_size = check_batch_size(batch_size, source)
         return self.pick(
             source,
@@ -163,9 +189,12 @@ class Committee:
         features: str | Sequence[str] | None = None,
         id_column: str | None = None,
         keep: Sequence[str] = (),
+        exclude: Any = None,
     ) -> Source:
         """Return the pool, opened, with its columns matched to the labeled set's."""
-        return bind_pool(pool, self.provenance.intake, features=features, id_column=id_column, keep=keep)
+        return bind_pool(
+            pool, self.provenance.intake, features=features, id_column=id_column, keep=keep, exclude=exclude
+        )
 
     def pick(
         self,
@@ -203,18 +232,21 @@ class Committee:
                 kept = keep_in_fragments(scan, shortlists, engine, None)
             else:
                 kept = scan.keep(shortlists)
-        if kept.n_rows < batch_size:
-            raise too_large(batch_size, kept.n_rows, source)
+        counts = kept.counts
+        if counts.rows - counts.excluded < batch_size:
+            raise too_large(batch_size, counts.rows, counts.excluded, source)
         with stopwatch.stage("finishing"):
             context = Context(batch_size, self.provenance.seeds, self._labeled_vectors, device)
             picks = strategy.finish(kept.shortlists, context)
         manifest = make_manifest(
             settings={**self._settings(strategy, batch_size, scan), "engine": engine.name},
             labeled=self.provenance.labeled(),
-            pool={"rows": kept.n_rows, **source.pool.describe()},
-            n_rows_decided=kept.n_decided,
+            pool={"rows": counts.rows, **source.pool.describe()},
+            excluded=source.describe_exclusion(counts.excluded),
+            n_rows_decided=counts.decided,
             stopwatch=stopwatch,
         )
+        labeled = None if self.training is None else self.training.labeled
         return Batch.of(
             picks,
             self.classes_,
@@ -223,6 +255,7 @@ class Committee:
             integers=[
                 column.name for column in source.pool.schema.columns or () if column.type_name == "Int64"
             ],
+            origin=Origin(scan, strategy, engine, labeled, self._labeled_vectors),
         )
 
     def _settings(self, strategy: Strategy, batch_size: int, scan: Scan) -> dict[str, Any]:
@@ -244,6 +277,7 @@ class Committee:
 
     def _asked(self, strategy: Strategy, batch_size: int, scan: Scan) -> dict[str, Any]:
         """Return everything that a batch depends on, for a checkpoint to compare."""
+        exclusion = scan.source.exclusion
         by_the_way = {"n_jobs", "chunk_size", "device", "precision", "scoring_path"}
         settings = self._settings(strategy, batch_size, scan)
         return {
@@ -251,8 +285,10 @@ class Committee:
             "labels": self.provenance.labeled(),
             "committee": fingerprint_models(self.scorer),
             "columns": [list(scan.source.features or ()), list(scan.source.carried)],
+            "pool files": stamps_of(scan.source.pool),
             "pool": scan.source.pool.describe(),
             "pool rows": scan.source.pool.n_rows,
+            **({} if exclusion is None else {"excluded": exclusion.fingerprint()}),
         }
 
     def _scan(
@@ -348,16 +384,3 @@ def fit_committee(
         preprocess=preprocess,
     )
     return Committee.of(training, n_models, n_jobs=n_jobs, device=device, progress=progress)
-
-
-def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:
-    """Raise an error if a strategy needs what a committee of this learner will not have."""
-    if strategy.needs == "members" and n_models == 0:
-        raise InputError(
-            f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
-        )
-    if strategy.probabilistic and not probabilistic:
-        raise InputError(
-            f"Strategy {strategy.name!r} needs class probabilities, and {learner} has only "
-            "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
-        )

@@ -15,6 +15,7 @@ from minmargin.learners import Progress
 from minmargin.selection import select
 
 STRATEGIES = ("min-margin", "margin", "random")
+IMAGE_SHAPE = (8, 8)
 N_LABELED, N_TEST, BATCH_SIZE, N_DRAWS = 50, 600, 200, 5
 
 

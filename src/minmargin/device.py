@@ -60,8 +60,12 @@ def check_precision(precision: str) -> Precision:
 @cache
 def _may_have_cuda() -> bool:
     """Return whether torch is there, and so is the driver of a CUDA GPU."""
-    if "torch" not in sys.modules and importlib.util.find_spec("torch") is None:
-        return False
+    has_torch = "torch" in sys.modules or importlib.util.find_spec("torch") is not None
+    return has_torch and nvidia_driver_loads()
+
+
+def nvidia_driver_loads() -> bool:
+    """Return whether the driver of a CUDA GPU is installed."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:

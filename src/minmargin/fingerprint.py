@@ -29,7 +29,7 @@ def fingerprint_rows(rows: Rows) -> str:
     sample = take_rows(rows, picked)
     if isinstance(sample, nw.DataFrame):
         types = [(name, str(dtype)) for name, dtype in sample.schema.items()]
-        values = [sample[name].to_list() for name in sample.columns]
+        values = list(sample.to_dict(as_series=False).values())
         return _digest([repr((n, types)), repr(values)])
     if isinstance(sample, sparse.csr_array):
         arrays = (sample.indptr, sample.indices, sample.data)
@@ -41,6 +41,12 @@ def fingerprint_rows(rows: Rows) -> str:
 def fingerprint_files(identities: Iterable[Iterable[str | bytes]]) -> str:
     """Return a hash of what files tell of themselves: names, sizes, and both ends or the times and tags in a store."""
     return _digest(part for identity in identities for part in identity)
+
+
+def fingerprint_values(values: Any) -> str:
+    """Return a hash of every value of an Arrow array."""
+    runs = (values[start : start + _SAMPLED_ROWS] for start in range(0, len(values), _SAMPLED_ROWS))
+    return _digest(repr(run.to_pylist()) for run in runs)
 
 
 def _digest(parts: Iterable[str | bytes]) -> str:

@@ -16,7 +16,8 @@ from minmargin.errors import InputError
 from minmargin.learners import Progress, silent
 from minmargin.parcel import from_table, to_table
 from minmargin.pools.fragments import Fragment, check_divisible, cut
-from minmargin.scan import Kept, Scan, empty_pool
+from minmargin.scan import Counts, Kept, Scan
+from minmargin.source import empty_pool
 from minmargin.strategies import Shortlist
 from minmargin.topb import Bound, TopB
 
@@ -32,12 +33,11 @@ class Order(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """What a fragment gave: what each shortlist keeps of it, and how many rows were seen and scored exactly."""
+    """What a fragment gave: what each shortlist keeps of it, and how many rows that took."""
 
     number: int
     kept: list[pa.Table]
-    n_rows: int
-    n_decided: int
+    counts: Counts
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,7 @@ class FragmentScan:
     def __call__(self, order: Order) -> Partial:
         """Return what a fragment gives."""
         tops, counts = self.scan.keep_fragment(order.fragment, self.shortlists, order.bounds, self.stopping)
-        return Partial(
-            order.fragment.number, [to_table(top) for top in tops], counts.n_rows, counts.n_decided
-        )
+        return Partial(order.fragment.number, [to_table(top) for top in tops], counts)
 
 
 def keep_in_fragments(
@@ -73,7 +71,7 @@ def keep_in_fragments(
         else checkpoint.read(shortlists, scan.seeds)
     )
     progress: Progress = scan.progress
-    progress("scanning", state.n_rows, total)
+    progress("scanning", state.counts.rows, total)
 
     def orders() -> Iterator[Order]:
         for fragment in fragments:
@@ -87,12 +85,11 @@ def keep_in_fragments(
             state.add(
                 partial.number,
                 [_opened(table, top) for table, top in zip(partial.kept, state.tops, strict=True)],
-                partial.n_rows,
-                partial.n_decided,
+                partial.counts,
             )
             if checkpoint is not None:
                 checkpoint.write_if_due(state)
-            progress("scanning", state.n_rows, total)
+            progress("scanning", state.counts.rows, total)
     except BaseException:  # also for whoever interrupts it
         if checkpoint is not None:
             with suppress(
@@ -102,7 +99,7 @@ def keep_in_fragments(
         raise
     if checkpoint is not None:
         checkpoint.write(state)
-    return Kept([top.finish() for top in state.tops], state.n_rows, state.n_decided)
+    return Kept([top.finish() for top in state.tops], state.counts)
 
 
 def _opened(table: pa.Table, like: TopB) -> TopB:

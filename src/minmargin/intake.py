@@ -281,10 +281,9 @@ def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
     """Return (n, D) floats of numeric and embedding columns, column by column; missing values become NaN."""
     origin = origin or _Origin("")
     parts: list[NDArray[Any]] = []
-    for name in frame.columns:
-        values = frame[name]
-        if column_of(name, values).kind == "embedding":
-            parts.append(_embedding(values, name, origin))
+    for values in frame.iter_columns():
+        if column_of(values.name, values).kind == "embedding":
+            parts.append(_embedding(values, values.name, origin))
         else:
             parts.append(_numbers(values)[:, np.newaxis])
     if len(parts) == 1:
@@ -339,7 +338,8 @@ def _embedding(values: nw.Series[Any], name: str, origin: _Origin) -> NDArray[An
 
 def text_array(values: nw.Series[Any]) -> NDArray[Any]:
     """Return a 1-D array of Python strings; a missing one becomes the empty string."""
-    return np.array([_text(each) for each in values.to_list()], dtype=object)
+    # Nearly every cell is a text already, and a function call for each would be most of the time.
+    return np.array([each if type(each) is str else _text(each) for each in values.to_list()], dtype=object)
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -114,13 +115,14 @@ def _feature_columns(
         chosen = [column for column in schema.columns if column.name not in not_features]
     else:
         names = [features] if isinstance(features, str) else list(features)
-        repeated = [name for place, name in enumerate(names) if name in names[:place]]
+        repeated = [name for name, times in Counter(names).items() if times > 1]
         if repeated:
             raise InputError(f"features names {listing(repeated)} twice. Name each column once.")
+        by_name = {column.name: column for column in schema.columns}
         for name in names:
-            if name not in schema.names:
+            if name not in by_name:
                 raise missing_column(name, schema.names, "the labeled set")
-        chosen = [column for name in names for column in schema.columns if column.name == name]
+        chosen = [by_name[name] for name in names]
     if not chosen:
         raise InputError("The labeled set has no feature column left. Name some with features=[...].")
     return tuple(_seen_empty(column, rows) for column in chosen)

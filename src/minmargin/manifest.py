@@ -50,11 +50,13 @@ def make_manifest(
     settings: dict[str, Any],
     labeled: dict[str, Any],
     pool: dict[str, Any],
+    excluded: dict[str, int] | None,
     n_rows_decided: int,
     stopwatch: Stopwatch,
 ) -> dict[str, Any]:
     """Return the manifest, ready for JSON.
 
+    `excluded` says how many ids or row numbers were to be left out, and how many rows of the pool that were.
     `n_rows_decided` counts the rows that no screen could dismiss, so that they were scored exactly.
     """
     return {
@@ -62,6 +64,7 @@ def make_manifest(
         "settings": settings,
         "labeled": labeled,
         "pool": pool,
+        **({} if excluded is None else {"excluded": excluded}),
         "rows_scored_exactly": n_rows_decided,
         "seconds": stopwatch.seconds,
         "versions": dict(describe_software()),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from threading import Event, Lock
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.candidates import Candidates
-from minmargin.checks import check_count
 from minmargin.device import Device, Precision
 from minmargin.engines import run_locally
-from minmargin.errors import InputError, MinMarginError, listing
+from minmargin.errors import InputError, MinMarginError
 from minmargin.intake import Intake
 from minmargin.learners import Preprocessor, Progress, Scorer, Screen
 from minmargin.margins import ScoreName
-from minmargin.pools import Block, Pool, blocks, open_pool
+from minmargin.pools import Block, blocks
 from minmargin.pools.fragments import Fragment, check_divisible, read
 from minmargin.rows import Frame, Matrix, Rows, count_rows, take_rows
-from minmargin.schema import Kind, missing_column
 from minmargin.seeds import SeedTree
+from minmargin.source import Source, empty_pool
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.threads import one_thread_each
 from minmargin.topb import Bound, Details, Ranked, TopB
@@ -35,87 +34,32 @@ from minmargin.topb import Bound, Details, Ranked, TopB
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
 _GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 26, 1 << 21  # 256 MB: each hand-over to a GPU has its price
-_FIRST_GPU_BLOCK = 1 << 17
+_FIRST_GPU_FLOATS = 1 << 22  # nothing else is done until the first block has given a bound
 
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
 
 
-class Source(NamedTuple):
-    """An opened pool, and which of its columns are read."""
-
-    pool: Pool
-    features: tuple[str, ...] | None
-    carried: tuple[str, ...]
-    kinds: dict[str, Kind | None] | None
+#: Whose class scores: the base's, or the mean of the members'.
+ModelChoice: TypeAlias = Literal["base", "members"]
 
 
-def _bind(
-    pool: Pool,
-    intake: Intake,
-    *,
-    features: Sequence[str] | None,
-    carried: Sequence[str],
-) -> Source:
-    """Return the pool with its columns matched to the labeled set's, or say what does not match.
+class Counts(NamedTuple):
+    """How many rows of a pool were seen, were excluded, and were scored canonically."""
 
-    Args:
-        pool: an opened pool.
-        intake: what the learner takes.
-        features: the pool's feature columns, for a labeled set without names.
-        carried: further columns whose values go with the picked rows.
-    """
-    names = intake.match(pool.schema, features=features, reserved=carried)
-    if names is None:
-        if features is not None and intake.columns is None:
-            raise InputError(
-                f"features names columns ({listing(features)}), but the labeled set and the pool are arrays."
-            )
-        if carried:
-            raise InputError(
-                f"Column {carried[0]!r} was asked for, but the pool is an array without column names."
-            )
-        return Source(pool, None, (), None)
-    for name in carried:
-        if name not in pool.schema.names:
-            raise missing_column(name, pool.schema.names, "the pool")
-    kinds: dict[str, Kind | None] = dict.fromkeys(carried)
-    wanted = intake.columns or tuple(cast("Any", pool.schema.find(name)) for name in names)
-    kinds.update({name: column.kind for name, column in zip(names, wanted, strict=True)})
-    return Source(pool, names, tuple(carried), kinds)
+    rows: int = 0
+    excluded: int = 0
+    decided: int = 0
 
-
-def bind_pool(
-    pool: Any,
-    intake: Intake,
-    *,
-    features: str | Sequence[str] | None = None,
-    id_column: str | None = None,
-    keep: Sequence[str] = (),
-) -> Source:
-    """Return the pool, opened, with its columns matched to what the learner takes."""
-    names = [features] if isinstance(features, str) else features
-    kept = [keep] if isinstance(keep, str) else list(keep)
-    carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
-    return _bind(open_pool(pool), intake, features=names, carried=carried)
-
-
-def check_batch_size(batch_size: int, source: Source) -> int:
-    """Return a batch size that must be a positive number which the pool can fill."""
-    size = check_count("batch_size", batch_size, least=1)
-    n_rows = source.pool.n_rows
-    if n_rows == 0:
-        raise empty_pool(source)
-    if n_rows is not None and n_rows < size:
-        raise too_large(size, n_rows, source)
-    return size
+    def plus(self, more: Counts) -> Counts:
+        """Return the sums."""
+        return Counts(*map(sum, zip(self, more, strict=True)))
 
 
 class Kept(NamedTuple):
-    """What one reading of a pool has kept: the shortlists, and how many rows were seen and scored canonically."""
+    """What one reading of a pool has kept: the shortlists, and how many rows it took."""
 
     shortlists: list[Ranked]
-    n_rows: int
-    n_decided: int
+    counts: Counts
 
 
 @dataclass(frozen=True)
@@ -141,6 +85,16 @@ class Scan:
             candidates, check = self._candidates(block)
             check()
             return block.first_row, _checked_scores(by, candidates)
+
+        return self._in_order(work, screened=False)
+
+    def class_scores(self, of: ModelChoice) -> NDArray[np.float64]:
+        """Return (n, C) the class scores of every row of the pool under the base, or their mean over the members."""
+
+        def work(block: Block) -> tuple[int, NDArray[np.float64]]:
+            candidates, check = self._candidates(block)
+            check()
+            return block.first_row, candidates.base_scores if of == "base" else candidates.mean_scores
 
         return self._in_order(work, screened=False)
 
@@ -171,19 +125,19 @@ class Scan:
         # Rows that screens leave are few, and may cost much each: they are shared out among threads of their own.
         with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as deciders:
 
-            def work(block: Block) -> tuple[int, int]:
+            def work(block: Block) -> Counts:
                 # A bound that is a little old dismisses a little less; the result is the same.
                 bounds = [top.bound for top in tops]
-                n_near, partials = self._keep_of(block, shortlists, screens, bounds, deciders)
+                counts, partials = self._keep_of(block, shortlists, screens, bounds, deciders)
                 with one_at_a_time:
                     for top, shares in zip(tops, partials, strict=True):
                         for share in shares:
                             top.merge(share)
-                return count_rows(block.data), n_near
+                return counts
 
-            parts = list(self._run(work, lambda part: part[0], screened=None not in screens))
-        n_rows, n_decided = (sum(counts) for counts in zip(*parts, strict=True))
-        return Kept([top.finish() for top in tops], n_rows, n_decided)
+            parts = self._run(work, lambda part: part.rows, screened=None not in screens)
+            counts = functools.reduce(Counts.plus, parts)
+        return Kept([top.finish() for top in tops], counts)
 
     def keep_fragment(
         self,
@@ -191,7 +145,7 @@ class Scan:
         shortlists: Sequence[Shortlist],
         bounds: Sequence[Bound | None],
         stopping: Event | None = None,
-    ) -> tuple[list[TopB], Kept]:
+    ) -> tuple[list[TopB], Counts]:
         """Return what each shortlist keeps of a fragment of the pool, in this thread, and how many rows that took.
 
         `bounds` are places in line behind which nothing is needed, as far as is known elsewhere. Once `stopping` is
@@ -203,19 +157,19 @@ class Scan:
             for shortlist, bound in zip(shortlists, bounds, strict=True)
         ]
         screens = [self._screen(shortlist) for shortlist in shortlists]
-        n_rows = n_decided = 0
+        counts = Counts()
         chunks = read(pool, fragment, self.source.kinds, self.chunk_size)
         with one_thread_each():
             for block in self._blocks(chunks, screened=None not in screens, first_row=fragment.first_row):
                 if stopping is not None and stopping.is_set():
                     break
                 now = [top.bound for top in tops]
-                n_near, partials = self._keep_of(block, shortlists, screens, now, None)
+                of_block, partials = self._keep_of(block, shortlists, screens, now, None)
                 for top, shares in zip(tops, partials, strict=True):
                     for share in shares:
                         top.merge(share)
-                n_rows, n_decided = n_rows + count_rows(block.data), n_decided + n_near
-        return tops, Kept([], n_rows, n_decided)
+                counts = counts.plus(of_block)
+        return tops, counts
 
     @property
     def grid(self) -> int | None:
@@ -237,31 +191,36 @@ class Scan:
         screens: Sequence[Screen | None],
         bounds: Sequence[Bound | None],
         deciders: Executor | None,
-    ) -> tuple[int, list[list[TopB]]]:
-        """Return how many rows were scored canonically, and for each shortlist what is kept of the block."""
+    ) -> tuple[Counts, list[list[TopB]]]:
+        """Return what it took, and for each shortlist what is kept of the block."""
         everything, check = self._candidates(block)
+        out = () if self.source.exclusion is None else self.source.exclusion.places(block)
         n_decided, partials = 0, []
         for shortlist, screen, bound in zip(shortlists, screens, bounds, strict=True):
-            candidates = everything
-            if screen is None:
+            places = None
+            if screen is None or shortlist.size is None:
                 check()
             else:
                 threshold = None if bound is None else bound.score
-                near = screen.near(everything.as_read, threshold=threshold, size=shortlist.size)
+                # Excluded rows may be among the lowest: as many more are asked for.
+                near = screen.near(everything.as_read, threshold=threshold, size=shortlist.size + len(out))
                 if not near.finite:
                     check()
-                not_behind = TopB(shortlist.size, self.seeds, bound).not_behind(block.first_row, near)
-                candidates = everything.take(not_behind)
+                places = TopB(shortlist.size, self.seeds, bound).not_behind(block.first_row, near)
+            if len(out):
+                places = np.arange(len(everything)) if places is None else places
+                places = places[~np.isin(places, out)]
+            candidates = everything if places is None else everything.take(places)
             if shortlist.check_memory is not None:
-                n_rows = self.source.pool.n_rows or block.first_row + len(everything)
+                n_rows = self.source.n_left or block.first_row + len(everything)
                 n_kept = n_rows if shortlist.size is None else min(n_rows, shortlist.size)
                 shortlist.check_memory(n_kept, _vector_bytes(everything.vectors))
             n_decided += len(candidates)
-            decide = partial(self._decide, block, shortlist, bound)
+            decide = functools.partial(self._decide, block, shortlist, bound)
             shares = [candidates] if deciders is None else self._shares(candidates)
             side_by_side = map if deciders is None or len(shares) == 1 else deciders.map
             partials.append(list(side_by_side(decide, shares)))
-        return n_decided, partials
+        return Counts(len(everything), len(out), n_decided), partials
 
     def _shares(self, candidates: Candidates) -> list[Candidates]:
         """Return rows in shares for several threads: a GPU takes all at once."""
@@ -300,6 +259,8 @@ class Scan:
                 details["carried"] = take_rows(frame, kept.rows - block.first_row)
             if shortlist.check_memory is not None:
                 details["vector"] = kept.vectors
+            if shortlist.notes is not None:
+                details |= shortlist.notes(kept)
             return details
 
         return describe
@@ -351,27 +312,13 @@ class Scan:
             largest //= 2
         # Little can be screened before there is a bound: smaller blocks give one sooner.
         if self.device == "cuda":
-            yield min(_FIRST_GPU_BLOCK, largest)
+            yield min(max(_FIRST_GPU_FLOATS // self.intake.width, _FIRST_BLOCK), largest)
         elif self.scorer.rowwise:
             size = min(_FIRST_BLOCK, largest)
             while size < largest:
                 yield size
                 size *= 2
         yield from itertools.repeat(largest)
-
-
-def empty_pool(source: Source) -> InputError:
-    """Return the error for a pool without rows."""
-    where = "" if source.pool.name == "the pool" else f" ({source.pool.name})"
-    return InputError(f"The pool{where} has no rows. Give one with at least as many as are to be picked.")
-
-
-def too_large(batch_size: int, n_rows: int, source: Source) -> InputError:
-    """Return the error for a batch that the pool cannot fill."""
-    return InputError(
-        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {source.pool.name}). "
-        f"Use batch_size<={n_rows}."
-    )
 
 
 def _checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:

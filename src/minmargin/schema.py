@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
@@ -16,6 +17,9 @@ from minmargin.rows import Frame, Rows
 
 #: What a column can serve as; one without any value (empty) can serve as anything.
 Kind: TypeAlias = Literal["number", "text", "embedding", "empty", "other"]
+
+#: Types that do not tell what a column holds: a value has to be looked at.
+_UNTOLD = (nw.Object, nw.List)
 
 
 @dataclass(frozen=True)
@@ -54,14 +58,18 @@ class Schema:
         """The features of an array, if it is a table; None for named columns."""
         return None if self.shape is None else (*self.shape, 1)[1]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names; none for an array."""
         return tuple(column.name for column in self.columns or ())
 
     def find(self, name: str) -> Column | None:
         """Return the column called `name`, or None."""
-        return next((column for column in self.columns or () if column.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns or ()}
 
 
 def as_rows(data: Any, what: str) -> Rows:
@@ -133,15 +141,21 @@ def _as_frame(data: Any, what: str) -> Frame | None:
 def schema_of(rows: Rows, what: str = "The pool") -> Schema:
     """Return the schema of rows in memory; `what` names them in errors."""
     if isinstance(rows, nw.DataFrame):
-        return Schema(tuple(column_of(name, rows[name]) for name in rows.columns))
+        types = rows.schema.items()  # to ask for each column would take long where there are 100,000
+        return Schema(
+            tuple(
+                column_of(name, rows[name]) if isinstance(dtype, _UNTOLD) else _typed(name, dtype)
+                for name, dtype in types
+            )
+        )
     return Schema(None, tuple(int(n) for n in rows.shape), what=what)
 
 
 def column_of(name: str, values: nw.Series[Any]) -> Column:
     """Return what is known of a column in memory."""
-    dtype = values.dtype
-    kind, width = kind_of(dtype)
-    if isinstance(dtype, (nw.Object, nw.List)):
+    column = _typed(name, values.dtype)
+    kind, width = column.kind, column.width
+    if isinstance(values.dtype, _UNTOLD):
         known = values.drop_nulls()
         sample = known[0] if len(known) else None
         if sample is None:
@@ -150,6 +164,12 @@ def column_of(name: str, values: nw.Series[Any]) -> Column:
             kind = "text"
         elif kind == "embedding" or isinstance(sample, (list, tuple, np.ndarray)):
             kind, width = "embedding", len(sample)
+    return replace(column, kind=kind, width=width)
+
+
+def _typed(name: str, dtype: nw.dtypes.DType) -> Column:
+    """Return what the type of a column tells."""
+    kind, width = kind_of(dtype)
     return Column(name, kind, str(dtype), width)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from minmargin.batch import Batch
 from minmargin.checkpoint import seed_of
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.committee import CHUNK_SIZE, Committee, check_strategy
+from minmargin.committee import CHUNK_SIZE, Committee
 from minmargin.device import check_device, check_precision
 from minmargin.engines import resolve_engine
 from minmargin.labeled import LabeledSet
 from minmargin.learners import Progress, silent
 from minmargin.provenance import Preprocess
-from minmargin.scan import bind_pool, check_batch_size
-from minmargin.strategies import resolve_strategy
+from minmargin.source import bind_pool, check_batch_size
+from minmargin.strategies import check_strategy, resolve_strategy
 from minmargin.training import Training
 
 
@@ -34,6 +34,7 @@ def select(
     features: str | Sequence[str] | None = None,
     id_column: str | None = None,
     keep: Sequence[str] = (),
+    exclude: Any = None,
     preprocess: Preprocess = "none",
     n_jobs: int = -1,
     chunk_size: int = CHUNK_SIZE,
@@ -71,6 +72,8 @@ def select(
             name hands that column over as a one-dimensional list of texts.
         id_column: a pool column whose values go into `batch.ids`.
         keep: further pool columns to carry into the batch.
+        exclude: rows that must not be picked, such as those being labeled: values of the id column, or row
+            numbers if there is none, as a list, an array or a series. All else stays as it is.
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
         n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
@@ -103,7 +106,9 @@ def select(
         random_state=random_state,
         preprocess=preprocess,
     )
-    source = bind_pool(pool, training.intake, features=features, id_column=id_column, keep=keep)
+    source = bind_pool(
+        pool, training.intake, features=features, id_column=id_column, keep=keep, exclude=exclude
+    )
     batch_size = check_batch_size(batch_size, source)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import minmargin as mm
 from minmargin import demo
 from minmargin.cli import app
 
-COMMANDS = ["select", "demo", "strategies", "reproduce"]
+
+def commands(group: Any, *names: str) -> Iterator[str]:
+    """Return every command, those of groups as "group command"."""
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", None)
+        yield from commands(command, *names, name) if inner else [" ".join([*names, name])]
+
+
+COMMANDS = list(commands(get_command(app)))
 
 
 def invoke(*line: str) -> str:
@@ -26,16 +37,17 @@ def invoke(*line: str) -> str:
 
 
 def test_every_command_is_listed() -> None:
-    assert [command.name for command in app.registered_commands] == COMMANDS
+    assert {"select", "demo", "strategies", "reproduce", "doctor", "data fetch"} < set(COMMANDS)
     text = invoke("--help")
-    assert all(command in text for command in COMMANDS)
+    assert all(command.split()[0] in text for command in COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_the_help_of_every_command_has_an_example(command: str, flag: str) -> None:
-    text = invoke(command, flag)
-    assert f"minmargin {command} --" in text.partition("Example:")[2]
+def test_the_help_of_every_command_has_an_example_and_json(command: str, flag: str) -> None:
+    text, _, example = invoke(*command.split(), flag).partition("Example:")
+    assert f"minmargin {command}" in example
+    assert "--json" in text
 
 
 def test_the_help_explains_every_option_of_select() -> None:
@@ -73,7 +85,12 @@ def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_demo_writes_a_batch_and_says_what_the_labels_bought(tmp_path: Path) -> None:
     out = tmp_path / "new" / "demo"
     text = " ".join(invoke("demo", "--out", str(out)).split())
-    assert sorted(path.name for path in out.iterdir()) == ["batch.csv", "batch.parquet", "result.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "batch.csv",
+        "batch.parquet",
+        "report.html",
+        "result.json",
+    ]
     result = json.loads((out / "result.json").read_text())
     assert (result["draws"], result["batch_size"]) == (2, 20)
     assert list(result["accuracy"]) == ["before", "margin", "random"]

@@ -369,23 +369,6 @@ def test_a_wrong_command_line_is_the_callers_error(
     assert says in err
 
 
-def test_a_fault_inside_is_shown_and_has_exit_code_2(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def select(*_: Any, **__: Any) -> None:
-        raise RuntimeError("a bolt came loose")
-
-    monkeypatch.setattr("minmargin.cli.select.select", select)
-    assert run(monkeypatch, arguments()) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Traceback (most recent call last)" in err
-    assert err.endswith(
-        "RuntimeError: a bolt came loose\nminmargin: this is a fault of minmargin; please report it.\n"
-    )
-    assert not Path("batch.csv").exists()
-
-
 def test_a_learner_that_fails_is_the_callers_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

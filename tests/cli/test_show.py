@@ -44,6 +44,15 @@ def test_kept_columns_that_do_not_fit_are_counted():
     assert "more kept columns" not in shown(200, keep=["text"])[1]
 
 
+def test_pictures_are_not_shown_as_bytes():
+    pictures = POOL.assign(picture=[b"\x89PNG"] * 60)
+    batch = mm.select(LABELED, "y", pictures, 7, n_models=3, random_state=0, id_column="id", keep=["picture"])
+    console = Console(width=1000, file=io.StringIO(), highlight=False)
+    show_batch(batch, Path("batch.parquet"), console)
+    assert "PNG" not in console.file.getvalue()
+    assert "(and 1 more kept columns in the file)" in console.file.getvalue()
+
+
 def test_equal_scores_are_told_of():
     _, text = shown(100, strategy="committee")
     assert "have the same score as the last: among equals the seed decides." in text

@@ -44,6 +44,18 @@ def test_a_model_whose_results_depend_on_blocks(cluster, labeled, files):
     assert_same(committee.select(files, 40, id_column="id", engine=cluster.engine), here)
 
 
+@pytest.mark.parametrize("strategy", ["min-margin", "k-centers"])
+def test_excluded_rows_are_known_everywhere(strategy, cluster, labeled, files):
+    committee = mm.fit_committee(*labeled, random_state=0)
+    settings = {"strategy": strategy, "id_column": "id"}
+    first = committee.select(files, 40, **settings)
+    here = committee.select(files, 40, exclude=first.ids, **settings)
+    there = committee.select(files, 40, exclude=first.ids, engine=cluster.engine, **settings)
+    assert_same(there, here)
+    assert not set(there.rows) & set(first.rows)
+    assert there.manifest["excluded"] == here.manifest["excluded"] == {"asked": 40, "rows": 40}
+
+
 def test_a_table_in_memory_and_a_large_batch(cluster, labeled, files):
     pool = pq.read_table(files.replace("*", "part-0"))
     committee = mm.fit_committee(*labeled, random_state=0)

@@ -104,6 +104,22 @@ def test_ids_and_other_columns_come_along(monkeypatch):
     same(committee.select(frame, 20, id_column="id", keep=["big"], engine="dask"), here)
 
 
+@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
+@pytest.mark.parametrize("learner", ["logistic", "tree"])
+def test_excluded_rows_travel_with_the_scan(learner, strategy, monkeypatch):
+    names = [f"p{place}" for place in range(64)]
+    frame = pd.DataFrame(POOL, columns=names).assign(id=[f"r{row:05d}" for row in range(len(POOL))])
+    model = DecisionTreeClassifier(max_depth=5) if learner == "tree" else learner
+    committee = mm.fit_committee(pd.DataFrame(X, columns=names), Y, learner=model, n_models=5, random_state=0)
+    settings = {"strategy": strategy, "id_column": "id"}
+    out = committee.select(frame, 300, **settings).ids
+    here = committee.select(frame, 30, exclude=out, **settings)
+    elsewhere(monkeypatch)
+    there = committee.select(frame, 30, exclude=out, engine="dask", **settings)
+    same(there, here)
+    assert there.manifest["excluded"] == here.manifest["excluded"] == {"asked": 300, "rows": 300}
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "npy", "dataset"])
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
 def test_files_of_every_format(kind, learner, tmp_path, monkeypatch):

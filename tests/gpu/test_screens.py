@@ -187,6 +187,25 @@ def test_where_a_first_look_dismisses_too_few_rows_the_closer_look_comes_first(
     assert bool(rough_looks) == (dtype == np.float64)
 
 
+@pytest.mark.parametrize("n_outputs", [1, 4])
+@pytest.mark.parametrize("weight_scale", [1e-20, 1.0, 1e20])
+def test_the_closer_look_that_comes_first_loses_no_row_either(n_outputs, weight_scale, device):
+    """Rows almost on a boundary, and lengths from the least to the largest that float32 holds."""
+    rng = np.random.default_rng(n_outputs)
+    weights, intercepts = linear_models(rng, 40, 3, n_outputs, weight_scale)
+    normal = weights[:, 0, 0] if n_outputs == 1 else weights[:, 0, 1] - weights[:, 0, 0]
+    X = rng.normal(size=(60, 40))
+    X[:30] -= np.outer(X[:30] @ normal / (normal @ normal), normal)
+    X *= np.logspace(-30, 17, 60)[rng.permutation(60), None]
+    X = X.astype(np.float32)
+    exact = SCORES["min-margin"](linear_class_scores(X, weights, intercepts))
+    screen = linear_screen(
+        weights, intercepts, "min-margin", softmax=True, precision="float32", device=device
+    )
+    screen.leaves_too_many.append(True)
+    assert_keeps_what_belongs(screen, X, exact, at=SHARES)
+
+
 def test_columns_are_looked_at_as_rows_are(device):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 7))

@@ -11,25 +11,38 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.cli.app import app
+from minmargin.cli.manners import manners
 from minmargin.errors import DataWarning, MinMarginError
 
 # Importing a command registers it, and this is the order in which the help lists them.
 # isort: off
 from minmargin.cli import select  # noqa: F401
+from minmargin.cli import campaign  # noqa: F401
+from minmargin.cli import compare  # noqa: F401
 from minmargin.cli import demo  # noqa: F401
+from minmargin.cli import export  # noqa: F401
+from minmargin.cli import label_studio  # noqa: F401
+from minmargin.cli import campaign_label_studio  # noqa: F401
 from minmargin.cli import strategies  # noqa: F401
 from minmargin.cli import reproduce  # noqa: F401
 from minmargin.cli import data  # noqa: F401
+from minmargin.cli import doctor  # noqa: F401
 # isort: on
 
 OK, USER_ERROR, FAULT = 0, 1, 2
 
 __all__ = ["app", "main", "run"]
 
+_HOW_TO_REPORT = (
+    "Add --debug to the command to see where it happened. Please report it as an issue of the project, "
+    "with what --debug and minmargin doctor show."
+)
+
 # An argument with its value, or alone where its name cannot be an ordinary word.
 _ARGUMENT = re.compile(
-    r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision)"
-    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,']*)\3|(batch_size|bootstrap_fraction|n_models|n_jobs|id_column)\b)"
+    r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
+    r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies)"
+    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
 
 
@@ -48,19 +61,27 @@ def run() -> int:
         # The argument parser leaves with 2 when a flag is wrong; that is the caller's error.
         return USER_ERROR if stop.code == 2 else int(stop.code or OK)
     except MinMarginError as error:
-        print(f"minmargin: {with_flags(str(error))}", file=sys.stderr)  # noqa: T201 - where errors go
+        _show_error(with_flags(str(error)))
         return USER_ERROR
-    except Exception:  # noqa: BLE001 - the last resort: show the fault, leave with its code
-        traceback.print_exc()
-        print("minmargin: this is a fault of minmargin; please report it.", file=sys.stderr)  # noqa: T201
+    except Exception as error:  # noqa: BLE001 - the last resort: show the fault, leave with its code
+        _show_error(f"a fault of minmargin: {type(error).__name__}: {error}\n{_HOW_TO_REPORT}")
         return FAULT
     return OK
+
+
+def _show_error(message: str) -> None:
+    """Print an error; with --debug, after the traceback of what is being handled."""
+    if manners.debug:
+        traceback.print_exc()
+    print(f"minmargin: {message}", file=sys.stderr)  # noqa: T201 - where errors go
 
 
 def _show_warning(
     usual: Callable[..., None], message: Warning | str, category: type[Warning], *details: Any, **more: Any
 ) -> None:
-    """Print a warning about the caller's data as one line, and any other as usual."""
+    """Print a warning about the caller's data as one line, and any other as usual; nothing with --quiet."""
+    if manners.quiet:
+        return
     if issubclass(category, DataWarning):
         print(f"minmargin: warning: {with_flags(str(message))}", file=sys.stderr)  # noqa: T201 - where warnings go
     else:

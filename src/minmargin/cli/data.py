@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import DownloadColumn, TransferSpeedColumn
 
 from minmargin.cli.app import app
+from minmargin.cli.completion import complete_dataset
+from minmargin.cli.options import AsJson
+from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table
 from minmargin.datasets import (
     DATASETS,
@@ -34,7 +27,6 @@ from minmargin.datasets import (
     verify_dataset,
 )
 from minmargin.errors import InputError
-from minmargin.learners import Progress as Report
 
 data_app = typer.Typer(name="data", help="List, fetch and verify public data sets.")
 app.add_typer(data_app)
@@ -43,7 +35,6 @@ _DataDir = Annotated[
     Path | None,
     typer.Option(help="The folder of data sets; default: $MINMARGIN_DATA, then the user's cache."),
 ]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")]
 
 
 @data_app.callback(invoke_without_command=True)
@@ -54,7 +45,7 @@ def _help(context: typer.Context) -> None:
 
 
 @data_app.command("list", epilog="Example:\n\n  minmargin data list --json")
-def list_command(data_dir: _DataDir = None, as_json: _AsJson = False) -> None:
+def list_command(data_dir: _DataDir = None, as_json: AsJson = False) -> None:
     """List the data sets: what they are, their licence, and where they were found."""
     if as_json:
         typer.echo(json.dumps([_record(dataset, data_dir) for dataset in DATASETS.values()], indent=2))
@@ -73,19 +64,22 @@ def list_command(data_dir: _DataDir = None, as_json: _AsJson = False) -> None:
             escape(dataset.licence),
             escape(str(_found_in(dataset, data_dir) or "-")),
         )
-    make_console().print(table)
+    make_console(quiet=False).print(table)
 
 
 @data_app.command("fetch", epilog="Example:\n\n  minmargin data fetch mnist covtype")
 def fetch_command(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Data sets, by name.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME", help="Data sets, by name.", autocompletion=complete_dataset),
+    ],
     data_dir: _DataDir = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fetch data sets from their origin, and verify them. A broken download is resumed."""
     for name in names:
         find_dataset(name)  # a wrong name is found out before anything is fetched
-    with _download_bars() as progress:
+    with progress_bars(DownloadColumn(), TransferSpeedColumn()) as progress:
         paths = {name: fetch_dataset(name, data_dir, progress=progress) for name in names}
     if as_json:
         typer.echo(json.dumps({name: [str(path) for path in paths[name]] for name in paths}, indent=2))
@@ -99,10 +93,14 @@ def fetch_command(
 def verify_command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Data sets, by name; default: all that are here."),
+        typer.Argument(
+            metavar="NAME",
+            help="Data sets, by name; default: all that are here.",
+            autocompletion=complete_dataset,
+        ),
     ] = None,
     data_dir: _DataDir = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the files of data sets against their checksums. Leaves with 1 if one is missing or altered."""
     found = {name: verify_dataset(name, data_dir) for name in names or _names_here(data_dir)}
@@ -110,7 +108,7 @@ def verify_command(
     if as_json:
         typer.echo(json.dumps([_status_record(name, status) for name, status in statuses], indent=2))
     else:
-        _show_statuses(statuses, make_console())
+        _show_statuses(statuses, make_console(quiet=False))
     if any(status.state != "ok" for _, status in statuses):
         raise typer.Exit(1)
 
@@ -180,27 +178,3 @@ def _status_record(name: str, status: FileStatus) -> dict[str, Any]:
         "sha256": status.sha256,
         "expected_sha256": status.file.sha256,
     }
-
-
-@contextmanager
-def _download_bars() -> Iterator[Report]:
-    """Give a function that reports received bytes: one bar a file on a terminal, nothing in a pipe."""
-    console = Console(stderr=True)
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    tasks: dict[str, TaskID] = {}
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=total)
-        bars.update(tasks[stage], completed=done, total=total)
-
-    with bars:
-        yield report

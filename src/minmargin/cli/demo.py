@@ -14,6 +14,7 @@ from minmargin.batch import Batch
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from minmargin.demo import Gain
@@ -34,21 +35,33 @@ def demo_command(
     out.mkdir(parents=True, exist_ok=True)
     batch.to_parquet(out / "batch.parquet")
     batch.to_csv(out / "batch.csv")
+    report = write_report(batch, out)
     result = {"draws": demo.N_DRAWS, "batch_size": demo.BATCH_SIZE, "accuracy": gain.summary()}
     write_json(out / "result.json", {**result, "manifest": batch.manifest})
     if as_json:
         typer.echo(json.dumps(result, indent=2))
     else:
-        show_demo(batch, gain, out, make_console())
+        show_demo(batch, gain, out, make_console(), report)
 
 
-def show_demo(batch: Batch, gain: Gain, out: Path, console: Console) -> None:
+def write_report(batch: Batch, out: Path) -> Path | None:
+    """Write the report of the demo's batch and return its path; None without the libraries for it, which are extras."""
+    from minmargin.demo import IMAGE_SHAPE  # noqa: PLC0415 - as above
+
+    try:
+        return batch.report(out / "report.html", image_shape=IMAGE_SHAPE, command="minmargin demo")
+    except MissingExtraError as error:
+        typer.echo(f"minmargin: there is no report. {error}", err=True)
+        return None
+
+
+def show_demo(batch: Batch, gain: Gain, out: Path, console: Console, report: Path | None = None) -> None:
     """Print what was picked, why, and what its labels bought."""
     n_labeled, n_pool = batch.manifest["labeled"]["rows"], batch.manifest["pool"]["rows"]
     console.print(
         f"Handwritten digits: {n_labeled} labeled, {n_pool:,} in the pool; {len(batch)} to be labeled next.\n"
     )
-    show_batch(batch, out / "batch.csv", console)
+    show_batch(batch, out / "batch.csv", console, report)
     n_draws = len(gain.before)
     table = plain_table(
         f"\nWhat {len(batch)} labels buy: test accuracy, mean of {n_draws} draws ± standard error"

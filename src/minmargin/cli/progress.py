@@ -1,4 +1,4 @@
-"""A progress bar with speed and time left, on a terminal; nothing at all in a pipe."""
+"""Progress of a command: bars with speed and time left on a terminal, nothing in a pipe or with --quiet."""
 
 from __future__ import annotations
 
@@ -6,50 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
+from rich.progress import ProgressColumn
 
-from minmargin.learners import Progress as Report
-
-_UNITS = {"training": "models", "scanning": "rows", "comparing": "steps"}
-
-
-class _Speed(ProgressColumn):
-    """How much is done, of how much, and how fast."""
-
-    def render(self, task: Task) -> Text:
-        unit = _UNITS.get(task.description, "")
-        total = "" if task.total is None else f" of {task.total:,.0f}"
-        speed = f", {task.speed:,.0f}/s" if task.speed else ""
-        return Text(f"{task.completed:,.0f}{total} {unit}{speed}")
+from minmargin.cli.manners import manners
+from minmargin.learners import Progress, silent
+from minmargin.progress import terminal_bars
 
 
 @contextmanager
-def progress_bars() -> Iterator[Report]:
-    """Give a function that reports progress: one bar a stage."""
-    console = Console(stderr=True)
-    bars = Progress(
-        TextColumn("{task.description:>10}"),
-        BarColumn(),
-        _Speed(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    stages: dict[str, TaskID] = {}
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        if stage not in stages:
-            stages[stage] = bars.add_task(stage, total=total)
-        bars.update(stages[stage], completed=done, total=total)
-
-    with bars:
+def progress_bars(*columns: ProgressColumn) -> Iterator[Progress]:
+    """Give a function that reports progress: one bar a stage, with `columns` in place of the usual amount."""
+    if manners.quiet:
+        yield silent
+        return
+    with terminal_bars(Console(stderr=True), *columns) as report:
         yield report

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from minmargin.cli.app import app
+from minmargin.cli.completion import complete_dataset, complete_experiment
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.errors import MissingExtraError
@@ -22,7 +23,11 @@ _QUICK = "**This is a quick run**, of few draws and other data: it shows that ev
 @app.command("reproduce", epilog="Example:\n\n  minmargin reproduce --quick all")
 def reproduce_command(
     name: Annotated[
-        str, typer.Argument(help="gaussian, theorem, benchmark, tuning, mnist, fashion, large, or all.")
+        str,
+        typer.Argument(
+            help="gaussian, theorem, benchmark, tuning, mnist, fashion, large, or all.",
+            autocompletion=complete_experiment,
+        ),
     ],
     out: Annotated[
         Path, typer.Option(help="The folder for results, figures and a page that shows them.")
@@ -31,7 +36,8 @@ def reproduce_command(
         int | None, typer.Option(min=1, help="How many draws; as many as the paper has if not given.")
     ] = None,
     datasets: Annotated[
-        list[str] | None, typer.Option(help="Only this dataset; may be given several times.")
+        list[str] | None,
+        typer.Option(help="Only this dataset; may be given several times.", autocompletion=complete_dataset),
     ] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that has the data.")] = None,
     device: Annotated[str, typer.Option(help="Where networks are trained: auto, cpu or cuda.")] = "auto",

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import fnmatch
-import importlib
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from minmargin.atomic import write_json
+from minmargin.atomic import check_writable, write_json
 from minmargin.batch import writer_for
 from minmargin.cli.app import app
+from minmargin.cli.excluded import read_excluded, refuse_to_replace
+from minmargin.cli.options import (
+    Address,
+    BootstrapFraction,
+    CheckpointFolder,
+    DeviceOption,
+    EngineOption,
+    Features,
+    LabelColumn,
+    LabeledFiles,
+    LearnerName,
+    NJobs,
+    NModels,
+    PoolFiles,
+    Prefilter,
+    PreprocessOption,
+    StrategyName,
+    one_or_all,
+    preprocess_for,
+    split,
+)
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
 from minmargin.errors import InputError
-from minmargin.learners import LEARNERS, is_module
+from minmargin.learners.reference import is_reference, make_learner
 from minmargin.pools import find_files
+from minmargin.pools.uris import shown
+from minmargin.report.pages import check_page
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
@@ -33,40 +55,18 @@ Example:
 """
 
 
-class PreprocessChoice(StrEnum):
-    """What `--preprocess` takes."""
-
-    AUTO = "auto"
-    NONE = "none"
-
-
 @app.command("select", epilog=_EXAMPLE)
 def select_command(
-    labeled: Annotated[
-        list[str],
-        typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more."),
-    ],
-    label_column: Annotated[str, typer.Option(help="The labeled files' column that holds the class.")],
-    pool: Annotated[
-        list[str],
-        typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more."),
-    ],
+    labeled: LabeledFiles,
+    label_column: LabelColumn,
+    pool: PoolFiles,
     batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
-    strategy: Annotated[str, typer.Option(help="How to pick; see 'minmargin strategies'.")] = "min-margin",
-    learner: Annotated[
-        str,
-        typer.Option(
-            help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier or of "
-            "torch modules."
-        ),
-    ] = "logistic",
-    n_models: Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")] = 25,
-    bootstrap_fraction: Annotated[float, typer.Option(help="beta: size of a draw, per class.")] = 1.0,
-    features: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Feature columns, comma-separated or repeated; default: all."),
-    ] = None,
+    strategy: StrategyName = "min-margin",
+    learner: LearnerName = "logistic",
+    n_models: NModels = 25,
+    bootstrap_fraction: BootstrapFraction = 1.0,
+    features: Features = None,
     id_column: Annotated[str | None, typer.Option(help="The pool's column that identifies a row.")] = None,
     keep: Annotated[
         list[str] | None,
@@ -74,68 +74,64 @@ def select_command(
             metavar="NAMES", help="Pool columns to carry into the batch, comma-separated or repeated."
         ),
     ] = None,
-    preprocess: Annotated[
-        PreprocessChoice | None,
+    exclude: Annotated[
+        list[str] | None,
         typer.Option(
-            help="auto: impute and standardize numbers, one-hot encode texts. "
-            "Default: auto, but none for a package.module:factory.",
+            metavar="PATH",
+            help="Rows that must not be picked: an earlier batch, or any file with the id column; repeat for more.",
         ),
     ] = None,
-    prefilter: Annotated[
-        int | None, typer.Option(help="For greedy strategies: keep only this many rows, by lowest margin.")
-    ] = None,
+    preprocess: PreprocessOption = None,
+    prefilter: Prefilter = None,
     seed: Annotated[int | None, typer.Option(help="Repeats a run; the manifest records it.")] = None,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1 uses all cores.")] = -1,
-    device: Annotated[
-        str,
-        typer.Option(help="auto, cpu or cuda: auto is a GPU where there is one and the work is worth it."),
-    ] = "auto",
+    n_jobs: NJobs = -1,
+    device: DeviceOption = "auto",
     precision: Annotated[
         str, typer.Option(help="float32 or fast: how closely a GPU looks before rows are scored exactly.")
     ] = "float32",
-    engine: Annotated[
-        str,
-        typer.Option(help="Where the pool is read: local, dask, ray or spark. It never changes the batch."),
-    ] = "local",
-    address: Annotated[
-        str | None, typer.Option(help="Where the engine's cluster is; default: processes on this machine.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder for what was found so far: if the command is interrupted, the same one goes on."
-        ),
-    ] = None,
+    engine: EngineOption = "local",
+    address: Address = None,
+    checkpoint: CheckpointFolder = None,
     manifest: Annotated[Path | None, typer.Option(help="Where the run's manifest goes, as JSON.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Where a page goes that shows the batch and why it was picked, as HTML."),
+    ] = None,
+    image_column: Annotated[
+        str | None, typer.Option(help="The pool's column of images, or of paths to them, for the report.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the manifest as JSON, for machines.")
     ] = False,
 ) -> None:
     """Pick the rows to label next."""
     for path in (out, manifest):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"Folder {str(path.parent)!r} does not exist. Make it, or write elsewhere.")
-        if path is not None and path.is_dir():
-            raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+        if path is not None:
+            check_writable(path)
+    if report is not None:
+        check_page(report)
+    elif image_column is not None:
+        raise InputError("--image-column is for a report. Say where it goes with --report.")
     write = writer_for(out)
     _refuse_to_overwrite(out, [*labeled, *pool])
-    factory = ":" in learner
+    refuse_to_replace(out, exclude or [])
     options = {} if prefilter is None else {"prefilter": prefilter}
     with progress_bars() as progress, _told_how_to_go_on(checkpoint):
         batch = select(
-            _one_or_all(labeled),
+            one_or_all(labeled),
             label_column,
-            _one_or_all(pool),
+            one_or_all(pool),
             batch_size,
             strategy=resolve_strategy(strategy, **options),
-            learner=_make(learner) if factory else learner,
+            learner=make_learner(learner) if is_reference(learner) else learner,
             n_models=n_models,
             bootstrap_fraction=bootstrap_fraction,
             random_state=seed,
-            features=_names(features),
+            features=split(features),
             id_column=id_column,
-            keep=_names(keep) or [],
-            preprocess=_preprocess(preprocess, factory=factory),
+            keep=split(keep) or [],
+            exclude=read_excluded(exclude or [], id_column),
+            preprocess=preprocess_for(preprocess, learner),
             n_jobs=n_jobs,
             device=device,
             precision=precision,
@@ -145,12 +141,27 @@ def select_command(
             progress=progress,
         )
         write(batch, out)
+        if report is not None:
+            taken = batch.manifest["settings"]["seed"]
+            batch.report(report, image_column=image_column, command=_command(taken), progress=progress)
     if manifest is not None:
         write_json(manifest, batch.manifest)
     if as_json:
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
-        show_batch(batch, out, make_console())
+        show_batch(batch, out, make_console(), report)
+
+
+def _command(seed: int) -> str:
+    """Return the command that repeats this one: as it was given, without secrets, and with the seed that it took."""
+    given = ["minmargin", *map(_without_secrets, sys.argv[1:])]
+    has_seed = any(part == "--seed" or part.startswith("--seed=") for part in given)
+    return shlex.join(given if has_seed else [*given, "--seed", str(seed)])
+
+
+def _without_secrets(part: str) -> str:
+    option, equals, value = part.partition("=")
+    return f"{option}={shown(value)}" if equals and option.startswith("--") else shown(part)
 
 
 @contextmanager
@@ -176,36 +187,3 @@ def _refuse_to_overwrite(out: Path, sources: list[str]) -> None:
             or target in map(Path.resolve, find_files(source))
         ):
             raise InputError(f"--out {out} lies among the files of {source!r}. Write the batch elsewhere.")
-
-
-def _one_or_all(values: list[str]) -> str | list[str]:
-    return values[0] if len(values) == 1 else values
-
-
-def _names(values: list[str] | None) -> list[str] | None:
-    if not values:
-        return None
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
-
-
-def _preprocess(choice: PreprocessChoice | None, *, factory: bool) -> Any:
-    if choice is not None:
-        return choice.value
-    return "none" if factory else "auto"
-
-
-def _make(reference: str) -> Any:
-    """Return what a factory named package.module:factory makes, or the factory itself if it makes torch modules.
-
-    The current folder is searched too.
-    """
-    module_name, _, name = reference.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        factory = getattr(importlib.import_module(module_name), name)
-        made = factory()
-    except Exception as error:
-        raise InputError(f"--learner {reference} failed: {type(error).__name__}: {error}.") from error
-    finally:
-        sys.path.pop(0)
-    return factory if is_module(made) else made

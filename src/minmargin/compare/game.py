@@ -1,70 +1,42 @@
-"""The one-shot game: some rows are labeled, a strategy picks a batch, and a model is trained anew and tried."""
+"""The game: some rows are labeled, a strategy picks a batch, in one round or several, and a model is trained anew."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee import Committee, fit_committee
-from minmargin.compare.results import NONE
+from minmargin.committee import Committee
+from minmargin.compare.deals import Deal, RowNumbers, part_of
+from minmargin.compare.results import NONE, Outcome
+from minmargin.compare.scoring import Accuracy, Scoring
+from minmargin.compare.trainers import Trainer
+from minmargin.learners import silent
+from minmargin.pools.memory import MemoryPool
+from minmargin.rows import take_rows
 from minmargin.seeds import SeedTree
-from minmargin.strategies import Context, resolve_strategy
+from minmargin.strategies import Context, Strategy, resolve_strategy
 from minmargin.strategies.random import RandomMarginMix
 from minmargin.topb import Ranked
+from minmargin.training import Training
 
-Rows = NDArray[np.intp]
+#: A strategy's name, and a batch size.
+Cell: TypeAlias = tuple[str, int]
+
 _MIX = RandomMarginMix.name
 
 
-class Deal(NamedTuple):
-    """The rows of one draw.
+class Picks(NamedTuple):
+    """What strategies picked, and how long the picking took, by strategy and batch size."""
 
-    Attributes:
-        X: (n, D) all rows.
-        y: (n,) their classes, as 0..C-1.
-        labeled: (N,) which rows are labeled from the start.
-        pool: (m,) which rows may be picked.
-        test: (t,) which rows a model is tried on.
-        seed: of everything that is random after the deal.
-    """
-
-    X: NDArray[Any]
-    y: NDArray[np.intp]
-    labeled: Rows
-    pool: Rows
-    test: Rows
-    seed: int
-
-
-class Trainer(Protocol):
-    """What turns rows into models, alone for a committee, and many at a time for retraining."""
-
-    @property
-    def learner(self) -> Any:
-        """What a committee is trained with."""
-        ...
-
-    def accuracies(
-        self, deals: Sequence[Deal], row_sets: Sequence[Sequence[Rows]], *, device: str
-    ) -> list[NDArray[np.float64]]:
-        """Return for each deal the test accuracies of models that are trained on each of its sets of rows."""
-        ...
-
-
-class Outcome(NamedTuple):
-    """What a batch was worth: the accuracy after training with it, and the seconds that picking took."""
-
-    strategy: str
-    batch_size: int
-    accuracy: float
-    seconds: float
+    rows: Mapping[Cell, RowNumbers]
+    seconds: Mapping[Cell, float]
 
 
 @dataclass(frozen=True)
@@ -77,6 +49,8 @@ class Game:
         batch_sizes: ascending.
         n_models: K.
         bootstrap_fraction: beta.
+        rounds: in how many rounds a batch is picked; after each, its rows are labeled and a committee is trained anew.
+        scoring: what a model is worth.
     """
 
     trainer: Trainer
@@ -84,6 +58,8 @@ class Game:
     batch_sizes: tuple[int, ...]
     n_models: int = 25
     bootstrap_fraction: float = 1.0
+    rounds: int = 1
+    scoring: Scoring = field(default_factory=Accuracy)
 
     @property
     def names(self) -> list[str]:
@@ -104,27 +80,18 @@ class Game:
 
     def pick(self, deal: Deal, *, device: str, n_jobs: int = 1) -> Picks:
         """Return what each strategy picks from the pool of a deal."""
-        committee = self._committee(deal, device, n_jobs)
-        pool = deal.X[deal.pool]
-        ranked: dict[str, Rows] = {}
-        seconds: dict[str, float] = {}
-        for strategy in map(resolve_strategy, self._ranked_strategies()):
-            start = time.perf_counter()
-            largest = self.batch_sizes[-1]
-            batch = committee.select(pool, largest, strategy=strategy, device=device, n_jobs=n_jobs)
-            seconds[strategy.name] = time.perf_counter() - start
-            ranked[strategy.name] = deal.pool[batch.rows]
-        # Smaller batches are the beginnings of larger ones, but for a mix: it is made of such beginnings.
-        if _MIX in self.names:
-            seconds[_MIX] = seconds["margin"] + seconds["random"]
-        return Picks(
-            {
-                (name, size): _mixed(ranked, size) if name == _MIX else ranked[name][:size]
-                for name in self.names
-                for size in self.batch_sizes
-            },
-            seconds,
-        )
+        parts = {size: split_evenly(size, self.rounds) for size in self.batch_sizes}
+        first = self._first_round(deal, sorted({part[0] for part in parts.values()}), device, n_jobs)
+        cells = [(name, size) for name in self.names for size in self.batch_sizes]
+        rows = {(name, size): first.rows[name, parts[size][0]] for name, size in cells}
+        seconds = {(name, size): first.seconds[name, parts[size][0]] for name, size in cells}
+        strategies = dict(zip(self.names, map(resolve_strategy, self.strategies), strict=True))
+        for cell in cells if self.rounds > 1 else []:
+            for n_more in parts[cell[1]][1:]:
+                more, took = self._next_round(deal, rows[cell], strategies[cell[0]], n_more, device, n_jobs)
+                rows[cell] = np.concatenate([rows[cell], more])
+                seconds[cell] += took
+        return Picks(rows, seconds)
 
     def try_out(self, deals: Sequence[Deal], picks: Sequence[Picks], *, device: str) -> list[list[Outcome]]:
         """Return what the picks of each deal are worth."""
@@ -133,15 +100,46 @@ class Game:
             for deal, picked in zip(deals, picks, strict=True)
         ]
         outcomes = []
-        accuracies = self.trainer.accuracies(deals, row_sets, device=device)
-        for picked, (before, *after) in zip(picks, accuracies, strict=True):
+        scores = self.trainer.scores(deals, row_sets, self.scoring, device=device)
+        for picked, (before, *after) in zip(picks, scores, strict=True):
             of_deal = [Outcome(NONE, 0, float(before), 0.0)]
             of_deal += [
-                Outcome(name, size, float(accuracy), picked.seconds[name])
-                for (name, size), accuracy in zip(picked.rows, after, strict=True)
+                Outcome(*cell, float(score), picked.seconds[cell])
+                for cell, score in zip(picked.rows, after, strict=True)
             ]
             outcomes.append(of_deal)
         return outcomes
+
+    def _first_round(self, deal: Deal, sizes: Sequence[int], device: str, n_jobs: int) -> Picks:
+        """Return what is picked with the labels that are there from the start: one committee serves all."""
+        strategies = [resolve_strategy(strategy) for strategy in self._ranked_strategies()]
+        committee = self._committee(deal, deal.labeled, strategies, device, n_jobs)
+        ranked: dict[str, RowNumbers] = {}
+        seconds: dict[str, float] = {}
+        for strategy in strategies:
+            ranked[strategy.name], seconds[strategy.name] = _select(
+                committee, deal, deal.pool, strategy, sizes[-1], device, n_jobs
+            )
+        # Smaller batches are the beginnings of larger ones, but for a mix: it is made of such beginnings.
+        if _MIX in self.names:
+            seconds[_MIX] = seconds["margin"] + seconds["random"]
+        cells = [(name, size) for name in self.names for size in sizes]
+        return Picks(
+            {
+                (name, size): _mixed(ranked, size) if name == _MIX else ranked[name][:size]
+                for name, size in cells
+            },
+            {(name, size): seconds[name] for name, size in cells},
+        )
+
+    def _next_round(
+        self, deal: Deal, picked: RowNumbers, strategy: Strategy, size: int, device: str, n_jobs: int
+    ) -> tuple[RowNumbers, float]:
+        """Return what a strategy picks once the rows picked so far are labeled, and the seconds that picking took."""
+        labeled = np.concatenate([deal.labeled, picked])
+        pool = deal.pool[~np.isin(deal.pool, picked)]
+        committee = self._committee(deal, labeled, [strategy], device, n_jobs)
+        return _select(committee, deal, pool, strategy, size, device, n_jobs)
 
     def _ranked_strategies(self) -> list[Any]:
         """Return the strategies whose largest batch says what the smaller ones are, those that a mix needs included."""
@@ -153,28 +151,57 @@ class Game:
             if name != _MIX
         ]
 
-    def _committee(self, deal: Deal, device: str, n_jobs: int) -> Committee:
-        labeled = deal.labeled[_can_be_drawn(deal.y[deal.labeled], self.bootstrap_fraction)]
-        return fit_committee(
-            deal.X[labeled],
-            deal.y[labeled],
+    def _committee(
+        self, deal: Deal, rows: RowNumbers, strategies: Sequence[Strategy], device: str, n_jobs: int
+    ) -> Committee:
+        """Return a committee trained on these rows, with members if a strategy needs them."""
+        training = Training.of(
+            part_of(deal.table, rows[can_be_drawn(deal.y[rows], self.bootstrap_fraction)]),
             learner=self.trainer.learner,
-            n_models=self.n_models,
             bootstrap_fraction=self.bootstrap_fraction,
             random_state=deal.seed,
-            n_jobs=n_jobs,
-            device=device,
+            preprocess=self.trainer.preprocess,
         )
+        n_members = self.n_models if any(strategy.needs == "members" for strategy in strategies) else 0
+        return Committee.of(training, n_members, n_jobs=n_jobs, device=device, progress=silent)
 
 
-class Picks(NamedTuple):
-    """What strategies picked: rows by strategy and batch size, and how long the picking of each strategy took."""
+def split_evenly(size: int, rounds: int) -> list[int]:
+    """Return how many rows are picked in each round; those before the last may have one more.
 
-    rows: Mapping[tuple[str, int], Rows]
-    seconds: Mapping[str, float]
+    >>> split_evenly(11, 3)
+    [4, 4, 3]
+    """
+    return [size // rounds + (number < size % rounds) for number in range(rounds)]
 
 
-def _mixed(ranked: Mapping[str, Rows], size: int) -> Rows:
+def can_be_drawn(y: NDArray[np.intp], fraction: float) -> NDArray[np.bool_]:
+    """Return which labeled rows have a class of which a bootstrap draw holds a row at all.
+
+    Algorithm 1 draws floor(beta * N_g) rows of a class. If that is none, members do not know the class, just as if its
+    rows were not there.
+    """
+    counts = np.bincount(y)
+    return np.asarray(np.floor(fraction * counts)[y] >= 1)
+
+
+def _select(
+    committee: Committee,
+    deal: Deal,
+    pool: RowNumbers,
+    strategy: Strategy,
+    size: int,
+    device: str,
+    n_jobs: int,
+) -> tuple[RowNumbers, float]:
+    """Return the rows that a strategy picks from a pool, and how many seconds that took."""
+    start = time.perf_counter()
+    candidates = MemoryPool(take_rows(deal.X, pool))
+    batch = committee.select(candidates, size, strategy=strategy, device=device, n_jobs=n_jobs)
+    return pool[batch.rows], time.perf_counter() - start
+
+
+def _mixed(ranked: Mapping[str, RowNumbers], size: int) -> RowNumbers:
     """Return the batch of random-margin-mix, from what margin and random rank first."""
     mix = RandomMarginMix()
     shortlists = [
@@ -183,13 +210,3 @@ def _mixed(ranked: Mapping[str, Rows], size: int) -> Rows:
     ]
     context = Context(size, SeedTree.plant(0), lambda: np.empty((0, 0)))
     return np.asarray(mix.finish(shortlists, context).rows)
-
-
-def _can_be_drawn(y: NDArray[np.intp], fraction: float) -> NDArray[np.bool_]:
-    """Return which labeled rows have a class of which a bootstrap draw holds a row at all.
-
-    Algorithm 1 draws floor(beta * N_g) rows of a class. If that is none, members do not know the class, just as if its
-    rows were not there.
-    """
-    counts = np.bincount(y)
-    return np.asarray(np.floor(fraction * counts)[y] >= 1)

@@ -1,4 +1,4 @@
-"""Results of games: one row per draw, strategy and batch size."""
+"""Results of the paper's games: one row per draw, strategy and batch size."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from numpy.typing import NDArray
 
 #: The pseudo-strategy that picks nothing: how good the model is before any batch.
 NONE = "none"
+
+
+class Outcome(NamedTuple):
+    """What a batch was worth: the score after training with it, and the seconds that picking took."""
+
+    strategy: str
+    batch_size: int
+    score: float
+    seconds: float
+
 
 _NAME = pa.dictionary(pa.int16(), pa.string())
 SCHEMA = pa.schema(
@@ -57,6 +67,25 @@ class Results:
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> Results:
         """Return the results in these rows."""
         return cls(pa.Table.from_pylist([dict(row) for row in rows], schema=SCHEMA))
+
+    @classmethod
+    def of_draw(
+        cls, outcomes: Iterable[Outcome], *, experiment: str, dataset: str, variant: str, draw: int
+    ) -> Results:
+        """Return the results of one draw, whose scores are accuracies."""
+        names = {"experiment": experiment, "dataset": dataset, "variant": variant, "draw": draw}
+        return cls.of(
+            [
+                {
+                    **names,
+                    "strategy": one.strategy,
+                    "batch_size": one.batch_size,
+                    "accuracy": one.score,
+                    "seconds": one.seconds,
+                }
+                for one in outcomes
+            ]
+        )
 
     @classmethod
     def read(cls, path: Path | str) -> Results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from minmargin.atomic import write_whole
-from minmargin.compare.game import Outcome
 from minmargin.compare.results import SCHEMA, Results
 from minmargin.errors import InputError
 
@@ -19,20 +18,17 @@ _RULES = b"minmargin rules"
 
 @dataclass(frozen=True)
 class Store:
-    """The draws of one experiment, dataset and variant, in a folder.
+    """Draws in a folder, each a table in a file of its own.
 
     Attributes:
-        folder: of the experiment.
-        experiment: its name.
-        dataset: its name.
-        variant: its name.
-        rules: everything that the results depend on, in words: draws that were played by others are refused.
+        folder: where they are.
+        name: what their files' names begin with; may be empty.
+        rules: everything that the results depend on, in words that "; " separates: draws that were played by others
+            are refused.
     """
 
     folder: Path
-    experiment: str
-    dataset: str
-    variant: str
+    name: str
     rules: str
 
     def has(self, draw: int) -> bool:
@@ -42,30 +38,30 @@ class Store:
             return False
         found = (pq.read_schema(path).metadata or {}).get(_RULES, b"").decode()
         if found != self.rules:
+            there, now = (_others(found, self.rules), _others(self.rules, found))
             raise InputError(
-                f"{str(path)!r} was played by other rules ({found}; now: {self.rules}). Use another folder."
+                f"{str(path)!r} was played by other rules ({there}; now: {now}). Use another folder."
             )
         return True
 
-    def write(self, draw: int, outcomes: Sequence[Outcome]) -> None:
-        """Write the outcomes of a draw, whole or not at all."""
-        names = {
-            "experiment": self.experiment,
-            "dataset": self.dataset,
-            "variant": self.variant,
-            "draw": draw,
-        }
-        results = Results.of([{**names, **outcome._asdict()} for outcome in outcomes])
-        table = results.table.replace_schema_metadata({_RULES: self.rules.encode()})
+    def write(self, draw: int, table: pa.Table) -> None:
+        """Write the results of a draw, whole or not at all."""
+        marked = table.replace_schema_metadata({_RULES: self.rules.encode()})
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._path(draw), lambda file: pq.write_table(table, file))
+        write_whole(self._path(draw), lambda file: pq.write_table(marked, file))
 
-    def read(self, draws: Sequence[int]) -> Results:
-        """Return the results of these draws."""
-        return Results.join(Results.read(self._path(draw)) for draw in draws)
+    def read(self, draws: Iterable[int], schema: pa.Schema) -> pa.Table:
+        """Return the results of these draws, in their order."""
+        tables = [pq.read_table(self._path(draw), schema=schema) for draw in draws]
+        return pa.concat_tables(tables or [schema.empty_table()]).replace_schema_metadata(None)
 
     def _path(self, draw: int) -> Path:
-        return self.folder / f"{self.dataset}.{self.variant}.{draw:05d}.parquet"
+        return self.folder / ".".join(filter(None, [self.name, f"{draw:05d}", "parquet"]))
+
+
+def _others(rules: str, known: str) -> str:
+    """Return those of some rules that are not among others."""
+    return "; ".join(rule for rule in rules.split("; ") if rule not in known.split("; ")) or "nothing more"
 
 
 def write_results(path: Path, results: Results) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -41,23 +41,49 @@ class GapLook:
 
         The places are whole numbers, of as many bits.
         """
-        written = torch.empty((3, len(rows)), dtype=torch.float32, device=rows.device)
-        counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
-        self.prepare(rows)(allowed, (counter, written[0].view(torch.int32), *written[1:]))
-        return np.asarray(written[:, : int(counter.item())].cpu().numpy())
+        return _kept(rows, partial(self.prepare(rows), allowed))
+
+    def keep_closely(self, rows: Tensor, allowed: float) -> NDArray[np.float32]:
+        """Return the same from float64 products.
+
+        The proven error of a long sum on matrix units is so wide that the other look may keep nearly every row. If rows
+        come from the host, there is time for this one, and hardly a row is left to look at again.
+        """
+        from minmargin.gpu.linear_kernels import near_gaps  # noqa: PLC0415 - imports Triton
+
+        n_models, n_outputs, _ = self.weights.shape
+        n, block = len(rows), 32
+        exactly = rows.double()
+        logits = torch.addmm(self._exact["bias"], exactly, self._exact["weights"])
+        squares = plain.squared_lengths(exactly)
+
+        def launch(written: tuple[Tensor, ...]) -> None:
+            near_gaps[(-(-n // block),)](
+                logits, squares, n, n_models, n_outputs, allowed, self.fine_slope, *written,
+                n_columns=max(1 << (n_models - 1).bit_length(), 16), block=block, num_warps=4,
+            )  # fmt: skip
+
+        return _kept(rows, launch)
 
     def describe(
-        self, kept: NDArray[np.float32], size: int | None, allowed_beside: Callable[[float], float]
+        self,
+        kept: NDArray[np.float32],
+        size: int | None,
+        allowed_beside: Callable[[float], float],
+        *,
+        closely: bool = False,
     ) -> Found:
         """Return what is known of kept rows, without those that are not needed for the `size` lowest.
 
-        `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`.
+        `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`;
+        `closely` says which look kept them.
         """
         places, (values, lengths) = kept[0].view(np.int32), kept[1:].astype(np.float64)
         finite = bool(np.isfinite(lengths).all())
-        in_range = lengths < (math.inf if self._short is not None else 65504.0**2)
+        in_range = lengths < (math.inf if closely or self._short is not None else 65504.0**2)
+        slope = self.fine_slope if closely else self.slope
         with np.errstate(invalid="ignore"):
-            errors = np.where(in_range, self.slope * np.sqrt(lengths + 1.0), np.inf)
+            errors = np.where(in_range, slope * np.sqrt(lengths + 1.0), np.inf)
             if finite and size is not None and len(places) > size:
                 certain = float(np.partition(np.nan_to_num(values + errors, nan=np.inf), size - 1)[size - 1])
                 near = ~(values - errors > allowed_beside(certain))
@@ -73,6 +99,13 @@ class GapLook:
         scaled = np.sqrt(((self.weights / powers) ** 2).sum(axis=2) + self.constants**2)
         canonical = bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT) * float(scaled.max())
         return (1.0 if self.weights.shape[1] == 1 else 2.0) * (float(split.slope) + 2.0 * canonical)
+
+    @cached_property
+    def fine_slope(self) -> float:
+        """The same where products are float64, and gaps are then rounded to float32."""
+        length = float(np.sqrt((self.weights**2).sum(axis=2) + self.constants**2).max())
+        relative = 2.0 * bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT) + 2.0 * bounds.UNIT
+        return (1.0 if self.weights.shape[1] == 1 else 2.0) * relative * length * (1.0 + 2.0**-9)
 
     def prepare(self, rows: Tensor) -> Callable[[float, tuple[Tensor, ...]], None]:
         """Return the launch of a kernel on these rows, given what is allowed and where to write what is kept.
@@ -163,6 +196,23 @@ class GapLook:
         }
         tensors["ones"] = torch.ones_like(tensors["high"])
         return tensors
+
+    @cached_property
+    def _exact(self) -> dict[str, Tensor]:
+        """Float64 weights (D, O * K) and biases (O * K,), ordered by output and then by member."""
+        by_output = {"weights": self.weights.transpose(2, 1, 0), "bias": self.constants.T}
+        return {
+            name: torch.from_numpy(np.ascontiguousarray(values)).flatten(-2).to(self.device)
+            for name, values in by_output.items()
+        }
+
+
+def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> NDArray[np.float32]:
+    """Return what a kernel writes of the rows that it keeps."""
+    written = torch.empty((3, len(rows)), dtype=torch.float32, device=rows.device)
+    counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
+    launch((counter, written[0].view(torch.int32), *written[1:]))
+    return np.asarray(written[:, : int(counter.item())].cpu().numpy())
 
 
 def _n_processors(device: str) -> int:

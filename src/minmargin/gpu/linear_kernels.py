@@ -199,3 +199,33 @@ def classes(  # type: ignore[no-untyped-def]
                 )
         gaps = tl.minimum(gaps, tl.min(best - next_best, 1))
     _append_near(rows, inside, gaps, squares, allowed, slope, counter_ptr, index_ptr, gap_ptr, square_ptr)
+
+
+@triton.jit
+def near_gaps(  # type: ignore[no-untyped-def]
+    logits_ptr, squares_ptr, n, n_members: tl.constexpr, n_outputs: tl.constexpr, allowed, slope,
+    counter_ptr, index_ptr, gap_ptr, square_ptr, n_columns: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    """Keep the rows of (n, outputs, members) float64 logits whose lowest gap may be `allowed` or less."""
+    rows = tl.program_id(0) * block + tl.arange(0, block)
+    inside = rows < n
+    columns = tl.arange(0, n_columns)
+    known = inside[:, None] & (columns < n_members)[None, :]
+    at = logits_ptr + rows.to(tl.int64)[:, None] * (n_outputs * n_members) + columns[None, :]
+    best = tl.load(at, mask=known, other=0.0)
+    if n_outputs == 1:
+        gaps = tl.abs(best)
+    else:
+        next_best = tl.full((block, n_columns), float("-inf"), tl.float64)
+        for output in tl.static_range(1, n_outputs):
+            other = tl.load(at + output * n_members, mask=known, other=0.0)
+            next_best = tl.maximum(next_best, tl.minimum(best, other))
+            best = tl.maximum(best, other)
+        gaps = best - next_best
+    lowest = tl.min(tl.where(known, gaps, float("inf")), 1)
+    squares = tl.load(squares_ptr + rows, mask=inside, other=0.0)
+    far = lowest > allowed + slope * tl.sqrt(squares + 1.0)  # written so that NaN is kept
+    kept = inside & ~far
+    _append(
+        rows, kept, lowest.to(tl.float32), squares.to(tl.float32), counter_ptr, index_ptr, gap_ptr, square_ptr
+    )

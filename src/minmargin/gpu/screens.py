@@ -94,12 +94,6 @@ class DeviceScreen:
     def _first_look(
         self, rows: Tensor, threshold: float | None, size: int | None, *, exact: bool
     ) -> tuple[Found, Bounds]:
-        if self.gaps is not None and self.leaves_too_many and exact:
-            # The proven error of a long sum on matrix units can be so wide that hardly any row is dismissed. It is less
-            # work to look closer at once.
-            with _one_at_a_time:
-                found = self.look.look_closer(rows.double())
-            return found, self._bounds(found)
         if self.gaps is None:
             with _one_at_a_time:
                 found = self.look.look(rows)
@@ -114,9 +108,11 @@ class DeviceScreen:
             _, above = bounds.score_bounds(np.array([gap]), np.zeros(1), rough.LOWEST_GAP, **shape)
             return allowed(float(above[0]))
 
+        closely = bool(self.leaves_too_many) and exact
         with _one_at_a_time:
-            kept = self.gaps.keep(rows, allowed(threshold))
-        found = self.gaps.describe(kept, size, allowed_beside)
+            keep = self.gaps.keep_closely if closely else self.gaps.keep
+            kept = keep(rows, allowed(threshold))
+        found = self.gaps.describe(kept, size, allowed_beside, closely=closely)
         if threshold is not None and len(found.places) > _TOO_MANY * len(rows):
             self.leaves_too_many.append(True)
         known = np.where(found.errors < np.inf, found.values, 0.0)

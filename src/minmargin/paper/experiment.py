@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from minmargin.compare.game import Deal, Game
+from minmargin.compare.deals import Deal
+from minmargin.compare.game import Game
 from minmargin.datasets import Table, load_dataset
+from minmargin.labeled import LabeledSet
 from minmargin.paper import embedded
 
 #: Gives the deal of a draw; data that has to be read is looked for in the folder first.
@@ -97,23 +98,26 @@ class SplitTable:
 
     def __call__(self, draw: int, data_dir: Path | None) -> Deal:
         """Return the deal of a draw."""
-        X, y, n_own = _read(self.dataset, data_dir, standardized=self.standardized, dtype=self.dtype)
+        table, n_own = _read(self.dataset, data_dir, standardized=self.standardized, dtype=self.dtype)
         seeds = seeds_of(self.experiment, self.dataset, draw)
         rng = np.random.default_rng(seeds)
         order = rng.permutation(n_own)
-        while len(np.unique(y[order[: self.n_labeled]])) == 1:  # nothing can be learned from one class
+        while (
+            len(np.unique(table.codes[order[: self.n_labeled]])) == 1
+        ):  # nothing can be learned from one class
             order = rng.permutation(n_own)
         labeled, rest = order[: self.n_labeled], order[self.n_labeled :]
         half = len(rest) // 2
-        pool, test = (rest[:half], rest[half:]) if n_own == len(X) else (rest, np.arange(n_own, len(X)))
-        return Deal(X, y, labeled, np.sort(pool), np.sort(test), int(seeds.generate_state(1)[0]))
+        n_rows = len(table.codes)
+        pool, test = (rest[:half], rest[half:]) if n_own == n_rows else (rest, np.arange(n_own, n_rows))
+        return Deal(table, labeled, np.sort(pool), np.sort(test), int(seeds.generate_state(1)[0]))
 
 
 @lru_cache(maxsize=2)
 def _read(
     dataset: str, data_dir: Path | None, *, standardized: bool, dtype: str | None
-) -> tuple[NDArray[Any], NDArray[np.intp], int]:
-    """Return all rows, those of a test set last, their classes, and how many rows are not of a test set."""
+) -> tuple[LabeledSet, int]:
+    """Return all rows, those of a test set last, and how many rows are not of a test set."""
     table: Table = (
         embedded.TABLES[dataset]() if dataset in embedded.TABLES else load_dataset(dataset, data_dir)
     )
@@ -123,4 +127,4 @@ def _read(
     if standardized:
         scale = X.std(axis=0)
         X = (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    return X if dtype is None else X.astype(dtype), y, len(table.X)
+    return LabeledSet.of(X if dtype is None else X.astype(dtype), y), len(table.X)

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compare.game import Deal, Game
+from minmargin.compare.deals import Deal
+from minmargin.compare.game import Game
 from minmargin.compare.trainers import LogisticTrainer
+from minmargin.labeled import LabeledSet
 from minmargin.paper.experiment import ROW_SCORES, Experiment, Setting, seeds_of
 from minmargin.strategies import TrueMargin
 
@@ -48,7 +50,7 @@ class TwoGaussians:
         X = rng.normal(size=(n, 2))
         X[:, 0] += (y - 0.5) * self.distance
         labeled, pool, test = np.split(np.arange(n), [N_LABELED, N_LABELED + self.n_pool])
-        return Deal(X, y, labeled, pool, test, int(seeds.generate_state(1)[0]))
+        return Deal(LabeledSet.of(X, y), labeled, pool, test, int(seeds.generate_state(1)[0]))
 
 
 def true_margin(X: NDArray[Any]) -> NDArray[np.float64]:

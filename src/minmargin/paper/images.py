@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minmargin.compare.game import Game
-from minmargin.compare.trainers import NetworkTrainer
+from minmargin.compare.network_trainer import NetworkTrainer
 from minmargin.learners.mlp import MLPLearner
 from minmargin.paper.experiment import ALL_STRATEGIES, Experiment, Setting, SplitTable
 

@@ -6,7 +6,7 @@ The paper's two tables are proprietary. These are public ones of that scale.
 from __future__ import annotations
 
 from minmargin.compare.game import Game
-from minmargin.compare.trainers import NetworkTrainer
+from minmargin.compare.network_trainer import NetworkTrainer
 from minmargin.learners.mlp import MLPLearner
 from minmargin.paper.experiment import Experiment, Setting, SplitTable
 

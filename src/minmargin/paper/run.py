@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minmargin.atomic import write_json
-from minmargin.compare.game import Outcome
-from minmargin.compare.results import Results
+from minmargin.compare.results import SCHEMA, Outcome, Results
 from minmargin.compare.store import Store, write_results
 from minmargin.device import resolve_device
 from minmargin.errors import InputError
@@ -73,10 +72,10 @@ def run(
     for number, outcomes in _play_all(tasks, data_dir, on_gpu=on_gpu, workers=workers):
         task = tasks[number]
         for draw, of_draw in zip(task.draws, outcomes, strict=True):
-            stores[id(task.setting)].write(draw, of_draw)
+            stores[id(task.setting)].write(draw, _results(experiment, task.setting, draw, of_draw).table)
         done += len(task.draws)
         progress(experiment.name, done, total)
-    results = Results.join(stores[id(setting)].read(range(n_draws)) for setting in settings)
+    results = Results.join(Results(stores[id(setting)].read(range(n_draws), SCHEMA)) for setting in settings)
     write_results(out / f"{experiment.name}.parquet", results)
     _describe(experiment, out, n_draws, time.perf_counter() - start if tasks else 0.0, on_gpu=on_gpu)
     return results
@@ -93,8 +92,13 @@ def _settings(experiment: Experiment, datasets: Sequence[str] | None) -> list[Se
 
 
 def _store(experiment: Experiment, setting: Setting, out: Path) -> Store:
-    folder = out / experiment.name
-    return Store(folder, experiment.name, setting.dataset, setting.variant, setting.rules)
+    return Store(out / experiment.name, f"{setting.dataset}.{setting.variant}", setting.rules)
+
+
+def _results(experiment: Experiment, setting: Setting, draw: int, outcomes: Sequence[Outcome]) -> Results:
+    return Results.of_draw(
+        outcomes, experiment=experiment.name, dataset=setting.dataset, variant=setting.variant, draw=draw
+    )
 
 
 def _play_all(

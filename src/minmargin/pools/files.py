@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from minmargin.errors import InputError, listing
 from minmargin.fingerprint import fingerprint_files
-from minmargin.pools.base import Wanted
+from minmargin.pools.base import Pool, Wanted
 from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
 from minmargin.pools.reading import DataFile, guarded, identity
-from minmargin.pools.storage import GLOB_MARKS, Location, find_stored, local_path
+from minmargin.pools.storage import GLOB_MARKS, Location, Stamp, find_stored, local_path
 from minmargin.pools.stores import Store
 from minmargin.pools.uris import is_uri, shown
 from minmargin.rows import Frame, Rows, concat_rows, count_rows
@@ -69,6 +69,10 @@ class FilePool:
         for name, own in types.items():
             if pa.types.is_null(own) and kinds.get(name) in _TYPES:
                 types[name] = _TYPES[kinds[name]]
+            elif not self.schema.parsed and name in kinds and kinds[name] is None:
+                types[name] = (
+                    pa.string()
+                )  # as it stands in the file, whatever a file without ids might suggest
             elif name in self._types:
                 types[name] = _TYPES["number"] if kinds.get(name) == "number" else self._types[name]
         # A new schema, without each file's own notion of which columns may hold nulls.
@@ -115,10 +119,26 @@ class DatasetPool:
         )
         yield from map(as_frame, guarded(Location.on_disk(self.name), "a dataset", scanner.to_batches()))
 
+    def stamps(self) -> dict[str, str]:
+        """Return the size and time of each file, by name; nothing for a dataset without files."""
+        files = list(getattr(self._dataset, "files", []))
+        infos = self._dataset.filesystem.get_file_info(files) if files else []
+        return {
+            info.path: str(Stamp(info.size, "" if info.mtime_ns is None else str(info.mtime_ns)))
+            for info in infos
+        }
+
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""
         files = list(getattr(self._dataset, "files", []))
         return {"kind": "dataset", "source": listing(files, most=3), "files": len(files)}
+
+
+def stamps_of(pool: Pool) -> dict[str, str]:
+    """Return the size, time and tag of each file of a pool, by name; nothing for a pool without files."""
+    if isinstance(pool, FilePool):
+        return {file.location.name: str(file.stamp) for file in pool.files}
+    return pool.stamps() if isinstance(pool, DatasetPool) else {}
 
 
 def _counted(file: DataFile) -> list[int]:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.request import url2pathname
 
+import numpy as np
 import pyarrow as pa
 
 from minmargin.errors import InputError, MinMarginError
@@ -30,6 +31,10 @@ class Stamp(NamedTuple):
     size: int
     modified: str
     tag: str = ""
+
+    def __str__(self) -> str:
+        when = str(np.datetime64(int(self.modified), "ns")) if self.modified.isdigit() else self.modified
+        return ", ".join(filter(None, [f"{self.size:,} bytes", when, self.tag]))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, unquote
 
 from minmargin.errors import InputError, MissingExtraError, listing
 from minmargin.pools.uris import has_stray_slash, hide, scheme_of, shown, split_uri
@@ -150,8 +150,8 @@ def _connect(uri: str) -> tuple[Any, str]:
         return _connect_s3(uri, authority, query)
     if scheme == "gs" and "retry_limit_seconds" not in query:
         query += f"&retry_limit_seconds={_GCS_RETRY_SECONDS}"
-    if scheme in {"abfs", "abfss"}:
-        authority, query = _with_azure_account(authority, query)
+    if scheme in {"abfs", "abfss"} and "." not in authority:  # what has a dot names a host
+        return _connect_azure(authority, query)
     connection: tuple[Any, str] = fs.FileSystem.from_uri(f"{scheme}://{authority}/?{query.strip('&')}")
     return connection
 
@@ -190,15 +190,27 @@ def _with_region(uri: str) -> str:
     return f"{uri}&region={region}"
 
 
-def _with_azure_account(authority: str, query: str) -> tuple[str, str]:
-    """Return an authority with the account, and a query with the token, that Azure's own tools look for."""
-    account = os.environ.get("AZURE_STORAGE_ACCOUNT") or os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
-    if "@" in authority or "." in authority or not account:
-        return authority, query
-    key = os.environ.get("AZURE_STORAGE_KEY") or os.environ.get("AZURE_STORAGE_ACCOUNT_KEY")
-    token = os.environ.get("AZURE_STORAGE_SAS_TOKEN", "").lstrip("?")
-    user_info = f"{account}:{quote(key, safe='')}" if key else account
-    return f"{user_info}@{authority}", f"{query}&{token}"
+def _connect_azure(authority: str, query: str) -> tuple[Any, str]:
+    """Return the file system of a container: pyarrow takes no key from a URI, and none from the environment."""
+    from pyarrow import fs  # noqa: PLC0415 - as above
+
+    user_info, _, container = authority.rpartition("@")
+    name, _, key = map(unquote, user_info.partition(":"))
+    account = name or _environment("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME")
+    if not account:
+        raise InputError(
+            f"Container {container!r} needs the name of its account. Use az://account@{container}/..., or set "
+            "AZURE_STORAGE_ACCOUNT."
+        )
+    key = key or _environment("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY")
+    token = _environment("AZURE_STORAGE_SAS_TOKEN").lstrip("?")
+    secret = {"account_key": key} if key else {"sas_token": token} if token else {}
+    return fs.AzureFileSystem(account, **secret, **dict(parse_qsl(query))), container
+
+
+def _environment(*names: str) -> str:
+    """Return the first of these variables that is set, or nothing."""
+    return next(filter(None, map(os.environ.get, names)), "")
 
 
 def _connect_fsspec(uri: str) -> tuple[Any, str]:

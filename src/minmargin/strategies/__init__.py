@@ -12,7 +12,7 @@ from minmargin.strategies.base import (
     Shortlist,
     Strategy,
 )
-from minmargin.strategies.registry import register_strategy, resolve_strategy, strategies
+from minmargin.strategies.registry import check_strategy, register_strategy, resolve_strategy, strategies
 
 # Importing a family registers it, and this is the order in which strategies() lists them.
 # isort: off
@@ -36,6 +36,7 @@ __all__ = [
     "Shortlist",
     "Strategy",
     "TrueMargin",
+    "check_strategy",
     "register_strategy",
     "resolve_strategy",
     "strategies",

@@ -7,7 +7,7 @@ greedy one keeps many rows with their vectors and picks among them in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -56,12 +56,14 @@ class Shortlist(NamedTuple):
     """An order to the pass over the pool: keep the `size` lowest rows by `by` (None: keep all).
 
     If there is a `check_memory`, the rows' vectors are kept too, and it is called beforehand with the number of
-    rows and the bytes of a vector, to raise an error if they are too many.
+    rows and the bytes of a vector, to raise an error if they are too many. `notes` gives further arrays (n,) to keep
+    of these rows, by name.
     """
 
     by: RowScore
     size: int | None
     check_memory: Callable[[int, float], None] | None = None
+    notes: Callable[[Candidates], Mapping[str, NDArray[Any]]] | None = None
 
 
 class Context(NamedTuple):

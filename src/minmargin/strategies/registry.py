@@ -109,3 +109,16 @@ def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
     needs: Needs = getattr(strategy, "needs", "members")
     probabilistic = bool(getattr(strategy, "probabilistic", False))
     return RowScoreStrategy(str(name), score, needs, probabilistic, getattr(strategy, "explain", None))
+
+
+def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:
+    """Raise an error if a strategy needs what a committee of this learner will not have."""
+    if strategy.needs == "members" and n_models == 0:
+        raise InputError(
+            f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
+        )
+    if strategy.probabilistic and not probabilistic:
+        raise InputError(
+            f"Strategy {strategy.name!r} needs class probabilities, and {learner} has only "
+            "decision_function. Wrap it in CalibratedClassifierCV(..., ensemble=False)."
+        )

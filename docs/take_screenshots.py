@@ -1,0 +1,71 @@
+"""Takes the pictures of pages anew, in a real browser: `.venv-browser/bin/python docs/take_screenshots.py`.
+
+With arguments, pictures of other pages too: `docs/take_screenshots.py compare=curves/report.html` writes
+docs/pictures/compare.png. `make test-browser` makes the environment.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from minmargin.demo import IMAGE_SHAPE, Draw
+from minmargin.learners import silent
+
+PICTURES = Path(__file__).parent / "pictures"
+WIDTH, HEIGHT, SCALE = 1040, 1330, 1.25
+LARGEST = 300_000  # bytes
+
+
+def make_report(folder: Path) -> Path:
+    """Return the report of the demo's batch."""
+    batch = Draw.of(0).select("min-margin", 0, silent)
+    return batch.report(folder / "report.html", image_shape=IMAGE_SHAPE)
+
+
+def take(browser: Browser, page_path: Path, picture: Path) -> None:
+    """Take a picture of the top of a page: light on the left, dark on the right."""
+    halves = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme, device_scale_factor=SCALE
+        )
+        page = context.new_page()
+        page.goto(page_path.resolve().as_uri())
+        halves.append(Image.open(io.BytesIO(page.screenshot())))
+        context.close()
+    light, dark = halves
+    whole = light.copy()
+    width, height = whole.size
+    whole.paste(dark.crop((width // 2, 0, width, height)), (width // 2, 0))
+    whole.quantize(128, dither=Image.Dither.NONE).save(picture, optimize=True)
+    size = picture.stat().st_size
+    print(f"{picture}: {size:,} bytes")
+    if size > LARGEST:
+        sys.exit(f"{picture} is larger than {LARGEST:,} bytes.")
+
+
+def main() -> None:
+    """Take the pictures that were asked for, or that of the report."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        sys.exit("There is no Chromium. Use apt-get install chromium.")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        asked = [argument.partition("=") for argument in sys.argv[1:]]
+        pages = {name: Path(path) for name, _, path in asked} or {"report": make_report(Path(folder))}
+        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=program, args=as_root)
+        for name, path in pages.items():
+            take(browser, path, PICTURES / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

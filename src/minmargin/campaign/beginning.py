@@ -1,0 +1,176 @@
+"""How a campaign begins: everything is checked, then its folder is filled, with the settings last.
+
+A folder without settings is no campaign, so a beginning that is cut off leaves nothing that could be taken for one.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.measuring import labeled_set
+from minmargin.campaign.settings import FILE, Settings
+from minmargin.campaign.tables import read_ids, with_labels, write_table
+from minmargin.campaign.values import Kind, kind_of, to_text
+from minmargin.errors import InputError
+from minmargin.lock import LOCK, locked_folder
+from minmargin.pools.uris import is_uri
+from minmargin.schema import missing_column
+from minmargin.source import Source, bind_pool, check_batch_size
+from minmargin.strategies import check_strategy, resolve_strategy
+from minmargin.training import Training
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a campaign begins with, checked: its settings, its first labeled rows and classes, held-out rows if any."""
+
+    settings: Settings
+    initial: pa.Table
+    held_out: pa.Table | None
+    classes: tuple[str, ...]
+
+    def write(self, path: Path) -> None:
+        """Fill a folder, which must be new or empty."""
+        refuse_used(path)
+        folder = CampaignFolder(path, self.settings)
+        with locked_folder(path, "Campaign"):
+            folder.batches.mkdir(exist_ok=True)
+            write_table(folder.initial_path, self.initial)
+            if self.held_out is not None:
+                write_table(folder.held_out_path, self.held_out)
+            folder.journal.begin(self.classes)
+            self.settings.write(path)
+
+
+def refuse_used(folder: Path) -> None:
+    """Raise an error if a folder holds a campaign, or anything that a campaign might overwrite."""
+    if (folder / FILE).exists():
+        raise InputError(f"There is a campaign in {str(folder)!r} already. Open it, or use another folder.")
+    # The lock is the first thing that a beginning makes: with it there, what else is there was left by one.
+    if folder.exists() and not (folder / LOCK).exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{str(folder)!r} is not an empty folder. Use a new one.")
+
+
+class Given(NamedTuple):
+    """Labeled rows with all their columns, and where they came from."""
+
+    rows: pa.Table
+    source: Any
+
+
+def checked_beginning(
+    settings: Settings,
+    folder: Path,
+    labeled: Given,
+    *,
+    held_out: Given | None,
+    classes: Sequence[Any],
+    learner: Any,
+) -> Beginning:
+    """Return what a campaign begins with, or say what is wrong with it.
+
+    Args:
+        settings: what was asked for, as far as the data does not tell it.
+        folder: where the campaign will be.
+        labeled: the first labeled rows.
+        held_out: rows to measure accuracy on.
+        classes: classes that may come up besides those of the labeled rows.
+        learner: to be trained on them.
+    """
+    first = with_labels(labeled.rows, settings.label_column, settings.feature_names, "the labeled set")
+    known = labeled_set(first, settings)
+    training = Training.of(
+        known,
+        learner=learner,
+        bootstrap_fraction=settings.bootstrap_fraction,
+        random_state=settings.seed,
+        preprocess=settings.preprocess,
+    )
+    strategy = resolve_strategy(settings.strategy, **settings.strategy_options)
+    check_strategy(
+        strategy, settings.n_models, training.learner.name, probabilistic=training.learner.probabilistic
+    )
+    strategy.shortlists(settings.batch_size)  # says now if the strategy's own settings do not fit the batch
+    files = settings.pool_of(folder)
+    _refuse_pool_around(files, folder)
+    pool = bind_pool(
+        files,
+        training.intake,
+        features=settings.features,
+        id_column=settings.id_column,
+        keep=settings.kept,
+    )
+    check_batch_size(settings.batch_size, pool)
+    label_kind = kind_of(known.classes.tolist())
+    assert label_kind is not None, "with_labels has checked it"
+    settings = replace(
+        settings,
+        id_kind=_id_kind(pool, settings.id_column),
+        label_kind=label_kind,
+        held_out=held_out is not None,
+    )
+    others = None
+    if held_out is not None:
+        rows = with_labels(held_out.rows, settings.label_column, settings.feature_names, "the held-out set")
+        bind_pool(rows, training.intake, features=settings.features)
+        _check_kind(rows[settings.label_column].to_pylist(), "The held-out set", label_kind)
+        others = _with_ids(rows, held_out, settings)
+    _check_kind(classes, "classes", label_kind)
+    names = [str(to_text(each, label_kind)) for each in [*known.classes.tolist(), *classes]]
+    return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
+
+
+def _with_ids(rows: pa.Table, given: Given, settings: Settings) -> pa.Table:
+    """Return rows with the ids they were given with, if any: they must not be picked."""
+    name = settings.id_column
+    if name is None or name not in given.rows.column_names:
+        return rows
+    return rows.append_column(name, read_ids(given.rows, given.source, name, settings.id_kind))
+
+
+def _refuse_pool_around(pool: Sequence[str], folder: Path) -> None:
+    """Raise an error if the batches of a campaign in this folder would be read as files of its pool."""
+    batch = folder.resolve() / "batches" / "round-001.parquet"
+    for source in pool:
+        if not is_uri(source) and any(_fits(place, Path(source)) for place in (batch, *batch.parents)):
+            raise InputError(
+                f"The campaign's folder {str(folder)!r} lies among the pool's files ({source!r}). Use another folder."
+            )
+
+
+def _fits(path: Path, pattern: Path) -> bool:
+    """Return whether a path is one that a glob gives."""
+    if "**" in pattern.parts:
+        return fnmatch.fnmatch(str(path), str(pattern))
+    return len(path.parts) == len(pattern.parts) and all(map(fnmatch.fnmatch, path.parts, pattern.parts))
+
+
+def _id_kind(pool: Source, id_column: str | None) -> Kind:
+    """Return what the ids of a pool are; those of CSV files are texts, since 007 is not 7."""
+    if id_column is None:
+        return "integer"
+    column = pool.pool.schema.find(id_column)
+    if column is None:
+        raise missing_column(id_column, pool.pool.schema.names, "the pool")
+    if column.kind == "text" or not pool.pool.schema.parsed:
+        return "text"
+    if column.type_name.startswith(("Int", "UInt")):
+        return "integer"
+    raise InputError(
+        f"Id column {id_column!r} is {column.type_name}. Use one of texts or whole numbers, which can be told apart."
+    )
+
+
+def _check_kind(labels: Sequence[Any], what: str, kind: Kind) -> None:
+    wrong = [label for label in labels if to_text(label, kind) is None]
+    if wrong:
+        raise InputError(
+            f"{what} has label {wrong[0]!r}, and the labels of the labeled set are of kind {kind}. Make them alike."
+        )

@@ -1,0 +1,326 @@
+"""Campaign: pick a batch, add its labels, look at the curve, and again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from minmargin.batch import Batch
+from minmargin.campaign.beginning import Given, checked_beginning, refuse_used
+from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.journal import Journal, Measurement
+from minmargin.campaign.labels import Added, Known, check_labels, read_labels
+from minmargin.campaign.measuring import Examiner, how_measured
+from minmargin.campaign.rounds import next_round
+from minmargin.campaign.settings import Settings, as_names, pool_paths
+from minmargin.campaign.status import Status, status_of
+from minmargin.campaign.tables import read_rows
+from minmargin.campaign.values import from_text, to_text
+from minmargin.checks import check_count
+from minmargin.errors import DataWarning, InputError, MinMarginError, listing
+from minmargin.learners import LEARNERS, Progress, resolve_learner, silent
+from minmargin.learners.reference import is_reference, make_learner
+from minmargin.lock import LockError
+from minmargin.provenance import Preprocess
+from minmargin.seeds import SeedTree
+
+
+@dataclass(frozen=True, repr=False)
+class Campaign:
+    """Labeling in rounds. Begin one with `Campaign.init`, or take one up with `Campaign.open`.
+
+    Attributes:
+        folder: where everything is kept.
+        settings: what it was set up with.
+    """
+
+    folder: Path
+    settings: Settings
+    _learner: Any = None
+
+    @classmethod
+    def init(
+        cls,
+        folder: str | Path,
+        *,
+        labeled: Any,
+        label_column: str,
+        pool: Any,
+        batch_size: int,
+        id_column: str | None = None,
+        features: str | Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        classes: Sequence[Any] = (),
+        strategy: str = "min-margin",
+        strategy_options: dict[str, Any] | None = None,
+        learner: Any = "logistic",
+        n_models: int = 25,
+        bootstrap_fraction: float = 1.0,
+        preprocess: Preprocess = "none",
+        held_out: Any = None,
+        folds: int = 5,
+        random_state: Any = None,
+    ) -> Campaign:
+        """Return a new campaign, in a folder of its own.
+
+        Args:
+            folder: a new or empty folder.
+            labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
+            label_column: their column of labels.
+            pool: a path, glob or list of files. They stay where they are, and are read in every round.
+            batch_size: how many rows a round picks.
+            id_column: the pool's column that identifies a row; without one, rows are known by their number, and the
+                pool's files must stay as they are. Labeled and held-out rows with an id of the pool are never picked.
+            features: the feature columns, as for `minmargin.select`.
+            keep: further pool columns to carry into the batch files.
+            classes: classes that may come up besides those of the labeled rows.
+            strategy: a name from `minmargin.strategies()`.
+            strategy_options: its own settings, such as {"prefilter": 10_000}.
+            learner: as for `minmargin.select`, or "package.module:factory". An object cannot be kept in a folder: give
+                it again to `Campaign.open`.
+            n_models: K, how many members are trained in every round.
+            bootstrap_fraction: beta, the size of a draw.
+            preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
+            held_out: labeled rows to measure accuracy on, a frame or a path; they are copied.
+            folds: without held-out rows, accuracy is measured by cross-validation with so many folds; 0: not at all.
+            random_state: the seed from which every round has its own.
+        """
+        folder = Path(folder)
+        refuse_used(folder)
+        rows = read_rows(labeled, "The labeled set")
+        if features is None:
+            features = [name for name in rows.column_names if name not in {label_column, id_column}]
+        named = isinstance(learner, str)
+        if named and not is_reference(learner):
+            resolve_learner(learner)
+        settings = Settings(
+            pool=pool_paths(pool, folder),
+            label_column=label_column,
+            label_kind="text",
+            id_column=id_column,
+            id_kind="text",
+            features=features if isinstance(features, str) else tuple(features),
+            keep=as_names(keep),
+            batch_size=check_count("batch_size", batch_size, least=1),
+            strategy=_strategy_name(strategy),
+            strategy_options=dict(strategy_options or {}),
+            learner=learner if named else None,
+            n_models=check_count("n_models", n_models, least=0, usual=25),
+            bootstrap_fraction=bootstrap_fraction,
+            preprocess=preprocess,
+            seed=SeedTree.plant(random_state).root,
+            held_out=False,
+            folds=check_count("folds", folds, least=0, usual=5),
+        )
+        if id_column is not None and id_column in settings.feature_names:
+            raise InputError(f"features names the id column {id_column!r}. Leave it out.")
+        beginning = checked_beginning(
+            settings,
+            folder,
+            Given(rows, labeled),
+            held_out=None if held_out is None else Given(read_rows(held_out, "The held-out set"), held_out),
+            classes=classes,
+            learner=make_learner(learner) if is_reference(learner) else learner,
+        )
+        beginning.write(folder)
+        return cls(folder, beginning.settings, None if named else learner)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, learner: Any = None) -> Campaign:
+        """Return the campaign in a folder. `learner` is for one that was begun with an object as its learner."""
+        campaign = cls(Path(folder), Settings.read(Path(folder)), learner)
+        campaign._journal.check()
+        return campaign
+
+    def next(
+        self,
+        batch_size: int | None = None,
+        *,
+        unlabeled_ok: bool = False,
+        requeue: bool = False,
+        csv: bool = False,
+        n_jobs: int = -1,
+        device: str = "auto",
+        engine: Any = "local",
+        address: str | None = None,
+        checkpoint: str | Path | None = None,
+        progress: Progress = silent,
+    ) -> Batch:
+        """Return the batch of the next round, which is also written to the folder `batches`.
+
+        The committee is trained on all labels so far. A row that was labeled or picked before is not picked.
+
+        Args:
+            batch_size: how many rows to pick, if it is not the campaign's usual number.
+            unlabeled_ok: go on although rows of the last round have no label; they are not offered again.
+            requeue: put all rows that were picked and not labeled back into the pool first.
+            csv: write the batch as a CSV file too.
+            n_jobs: as for `minmargin.select`, like all others.
+            device: where models are trained and rows are looked at.
+            engine: where the pool is read.
+            address: of the engine's cluster.
+            checkpoint: a folder for what was found so far.
+            progress: called with a stage, the units done and their total.
+        """
+        with self._files.locked():
+            return next_round(
+                self._files,
+                self._need_learner(),
+                self.settings.batch_size if batch_size is None else batch_size,
+                unlabeled_ok=unlabeled_ok,
+                requeue=requeue,
+                csv=csv,
+                n_jobs=n_jobs,
+                device=device,
+                engine=engine,
+                address=address,
+                checkpoint=checkpoint,
+                progress=progress,
+            )
+
+    def add_labels(
+        self,
+        labels: Any,
+        *,
+        id_column: str | None = None,
+        label_column: str | None = None,
+        replace: bool = False,
+        new_classes: bool = False,
+        n_jobs: int = -1,
+        device: str = "auto",
+    ) -> Added:
+        """Add labels of picked rows, all of them or none, and return how many were new, known, changed and empty.
+
+        The same labels may be added again. Afterwards the base's accuracy is measured.
+
+        Args:
+            labels: a Parquet, CSV, JSONL or Feather file, a frame, or a mapping of ids to labels.
+            id_column: the column of ids; by default the campaign's, or "id", or "row" if rows have no ids.
+            label_column: the column of labels; by default the campaign's, or "label".
+            replace: change labels that differ from those added before.
+            new_classes: let classes come up that the campaign does not know.
+            n_jobs: threads.
+            device: where models are trained.
+        """
+        usual = ("row",) if self.settings.id_column is None else (self.settings.id_column, "id")
+        returned = read_labels(
+            labels,
+            id_columns=usual if id_column is None else (id_column,),
+            label_columns=(self.settings.label_column, "label") if label_column is None else (label_column,),
+        )
+        with self._files.locked():
+            known = Known(
+                self._journal.offers(),
+                self._journal.labels(),
+                self._journal.classes(),
+                self.settings.id_kind,
+                self.settings.label_kind,
+            )
+            checked = check_labels(returned, known, replace=replace, new_classes=new_classes)
+            if checked.labels:
+                self._journal.add_labels(checked.labels, source=returned.source, classes=checked.classes)
+            self._files.write_labeled()
+            self._measure(n_jobs=n_jobs, device=device)
+        return checked.added
+
+    def status(self, *, n_jobs: int = -1, device: str = "auto") -> Status:
+        """Return how far the campaign has come, round by round, and its learning curve.
+
+        Accuracy that was not measured yet is measured now, unless another process is at work in the campaign.
+        """
+        with suppress(LockError), self._files.locked():
+            self._measure(n_jobs=n_jobs, device=device)
+        initial = self._files.initial()[self.settings.label_column].to_pylist()
+        texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
+        return status_of(self._journal, str(self.folder), texts, how_measured(self.settings))
+
+    def report(self, path: str | Path) -> Path:
+        """Write an HTML page on the campaign: the learning curve, the rounds, the classes, and how to go on."""
+        from minmargin.campaign.page import write_page  # noqa: PLC0415 - draws with extras
+
+        return write_page(path, self.status(), self.settings)
+
+    def batch(self, number: int | None = None) -> pa.Table:
+        """Return the batch of a round, by default the last, as an Arrow table; its file is at `batch_path`."""
+        return self._files.batch(number)
+
+    def batch_path(self, number: int | None = None) -> Path:
+        """Return where the batch of a round is, by default of the last."""
+        return self._files.batch_path(self._files.round(number).number)
+
+    def labeled(self) -> pa.Table:
+        """Return all labeled rows, those of the beginning and those that rounds picked, as an Arrow table."""
+        return self._files.labeled()
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self._journal.rounds())
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes that are known so far."""
+        return [from_text(name, self.settings.label_kind) for name in self._journal.classes()]
+
+    def __repr__(self) -> str:
+        n_rounds, offers, labels = self.n_rounds, self._journal.offers(), self._journal.labels()
+        rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
+        return f"<Campaign {str(self.folder)!r}: {rounds}, {len(labels):,} of {len(offers):,} picked rows labeled>"
+
+    @property
+    def _files(self) -> CampaignFolder:
+        return CampaignFolder(self.folder, self.settings)
+
+    @property
+    def _journal(self) -> Journal:
+        return self._files.journal
+
+    def _measure(self, *, n_jobs: int, device: str) -> None:
+        """Measure what the model could do after each round, as far as that was not done; a failure only warns."""
+        try:
+            self._measure_missing(n_jobs=n_jobs, device=device)
+        except MinMarginError as error:  # all else is safe, and the next call tries again
+            warnings.warn(f"Accuracy was not measured: {error}", DataWarning, stacklevel=3)
+
+    def _measure_missing(self, *, n_jobs: int, device: str) -> None:
+        learner = self._find_learner()
+        if learner is None:  # an object that only the one who began the campaign has
+            return
+        examiner = Examiner(self.settings, learner, self._files.held_out_path, n_jobs, device)
+        states = {made.addition for made in self._journal.rounds()} | {self._journal.last_addition()}
+        for addition in sorted(states - self._journal.measurements().keys()):
+            table = self._files.labeled(addition)
+            tally = examiner.examine(table)
+            if tally is not None:
+                self._journal.add_measurement(Measurement(addition, len(table), *tally))
+
+    def _find_learner(self) -> Any | None:
+        if self._learner is not None:
+            return self._learner
+        named = self.settings.learner
+        return make_learner(named) if named is not None and is_reference(named) else named
+
+    def _need_learner(self) -> Any:
+        learner = self._find_learner()
+        if learner is None:
+            raise InputError(
+                f"Campaign {str(self.folder)!r} was begun with an object as its learner. Open it with "
+                f"Campaign.open(folder, learner=...), or write one of {listing(LEARNERS)} or package.module:factory "
+                "into settings.json."
+            )
+        return learner
+
+
+def _strategy_name(strategy: Any) -> str:
+    if not isinstance(strategy, str):
+        raise InputError(
+            f"strategy is a {type(strategy).__name__}, and a campaign keeps strategies by name. Use a name from "
+            "mm.strategies(), with strategy_options; register_strategy gives a name to one of your own."
+        )
+    return strategy

@@ -1,0 +1,116 @@
+"""The folder of a campaign: which file holds what, and what belongs together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from minmargin.campaign.journal import Journal, Round
+from minmargin.campaign.settings import Settings
+from minmargin.campaign.tables import labeled_table, read_table, write_table
+from minmargin.errors import InputError
+from minmargin.lock import locked_folder
+
+_BATCH_FILE = re.compile(r"round-(\d{3,})\.(parquet|csv)")
+
+
+@dataclass(frozen=True)
+class CampaignFolder:
+    """What a campaign has on disk.
+
+    Attributes:
+        path: of the folder.
+        settings: what was read from it, or will be written there.
+    """
+
+    path: Path
+    settings: Settings
+
+    @property
+    def journal(self) -> Journal:
+        """Rounds, picks, labels and measurements."""
+        return Journal(self.path / "journal.sqlite")
+
+    @property
+    def batches(self) -> Path:
+        """The folder of batch files."""
+        return self.path / "batches"
+
+    @property
+    def initial_path(self) -> Path:
+        """The rows that were labeled at the beginning."""
+        return self.path / "initial.parquet"
+
+    @property
+    def held_out_path(self) -> Path:
+        """The rows that accuracy is measured on, if there are any."""
+        return self.path / "held-out.parquet"
+
+    @property
+    def labeled_path(self) -> Path:
+        """All labeled rows; made anew from the others whenever labels are added or a round begins."""
+        return self.path / "labeled.parquet"
+
+    def batch_path(self, number: int) -> Path:
+        """Return where the batch of a round is, or will be."""
+        return self.batches / f"round-{number:03d}.parquet"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out, and remove what a process that was killed has left."""
+        with locked_folder(self.path, "Campaign"):
+            n_rounds = len(self.journal.rounds())
+            self.batches.mkdir(exist_ok=True)
+            for path in self.batches.iterdir():
+                found = _BATCH_FILE.fullmatch(path.name)
+                if found is not None and int(found[1]) > n_rounds:
+                    path.unlink()
+            for folder in (self.path, self.batches):
+                for left in folder.glob(".*.tmp"):
+                    left.unlink(missing_ok=True)
+            yield
+
+    def round(self, number: int | None) -> Round:
+        """Return a round, by default the last."""
+        rounds = self.journal.rounds()
+        if not rounds:
+            raise InputError(f"Campaign {str(self.path)!r} has no round yet. Begin one with next.")
+        if number is None:
+            return rounds[-1]
+        if not 1 <= number <= len(rounds):
+            raise InputError(
+                f"Campaign {str(self.path)!r} has no round {number}. Its rounds are 1 to {len(rounds)}."
+            )
+        return rounds[number - 1]
+
+    def batch(self, number: int | None = None) -> pa.Table:
+        """Return the batch of a round, by default the last."""
+        made = self.round(number)
+        return read_table(self.batches / made.file, made.sha256)
+
+    def initial(self) -> pa.Table:
+        """Return the rows that were labeled at the beginning."""
+        return read_table(self.initial_path)
+
+    def initial_ids(self) -> list[Any]:
+        """Return the ids of the rows that the campaign began with, held-out ones too, as far as they have any."""
+        tables = [self.initial(), *([read_table(self.held_out_path)] if self.settings.held_out else [])]
+        name = self.settings.id_column
+        columns = [table[name] for table in tables if name in table.column_names]
+        return [each for column in columns for each in column.drop_null().to_pylist()]
+
+    def labeled(self, upto: int | None = None) -> pa.Table:
+        """Return all labeled rows; those known after an addition, if one is given."""
+        batches = ((made.number, self.batch(made.number)) for made in self.journal.rounds())
+        return labeled_table(self.initial(), batches, self.journal.labels(upto), self.settings)
+
+    def write_labeled(self) -> Path:
+        """Write all labeled rows to their file, and return its path."""
+        write_table(self.labeled_path, self.labeled())
+        return self.labeled_path

@@ -1,0 +1,252 @@
+"""The journal: rounds, picks, labels and measurements of a campaign, in one SQLite file.
+
+Every change is one transaction, so that a process that is killed leaves the state before it or the one after it. SQLite
+keeps its ordinary rollback journal and not a write-ahead log: changes are few, the campaign is one file that can be
+copied, and it may lie on a network file system.
+
+Nothing is overwritten. Each call that adds labels is an addition with a number of its own, and a label that was
+corrected stands beside the one before it, so that what was known in any round can be told later.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from minmargin.errors import InputError
+
+_VERSION = 1
+_SECONDS_TO_WAIT = 30.0  # for another process that reads or writes the file
+_TABLES = (
+    """CREATE TABLE classes (
+        name TEXT PRIMARY KEY,
+        addition INTEGER REFERENCES additions  -- NULL: known from the beginning
+    )""",
+    """CREATE TABLE rounds (
+        round INTEGER PRIMARY KEY CHECK (round >= 1),
+        file TEXT NOT NULL UNIQUE,
+        sha256 TEXT NOT NULL,
+        seed INTEGER NOT NULL,
+        pool TEXT NOT NULL,  -- the pool's fingerprint
+        addition INTEGER NOT NULL,  -- the last one that this round knew; 0: the labels of the beginning
+        picked_at TEXT NOT NULL
+    )""",
+    """CREATE TABLE picks (
+        round INTEGER NOT NULL REFERENCES rounds,
+        id TEXT NOT NULL,
+        rank INTEGER NOT NULL CHECK (rank >= 1),
+        withdrawn INTEGER REFERENCES rounds,  -- the round for which it went back into the pool
+        PRIMARY KEY (round, id),
+        UNIQUE (round, rank)
+    )""",
+    # A row is never offered twice, unless the first offer was withdrawn.
+    "CREATE UNIQUE INDEX offers ON picks (id) WHERE withdrawn IS NULL",
+    """CREATE TABLE additions (
+        addition INTEGER PRIMARY KEY CHECK (addition >= 1),
+        source TEXT NOT NULL,
+        added_at TEXT NOT NULL
+    )""",
+    """CREATE TABLE labels (
+        addition INTEGER NOT NULL REFERENCES additions,
+        round INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        label TEXT NOT NULL REFERENCES classes,
+        PRIMARY KEY (id, addition),
+        FOREIGN KEY (round, id) REFERENCES picks
+    )""",
+    """CREATE TABLE measurements (
+        addition INTEGER PRIMARY KEY,  -- the last one whose labels the model was trained on; 0: those of the beginning
+        labels INTEGER NOT NULL,
+        correct INTEGER NOT NULL,
+        tested INTEGER NOT NULL CHECK (tested >= correct),  -- 0: there were too few labels
+        way TEXT NOT NULL,
+        measured_at TEXT NOT NULL
+    )""",
+)
+
+
+class Round(NamedTuple):
+    """One selection: its batch file, and what it depended on."""
+
+    number: int
+    file: str
+    sha256: str
+    seed: int
+    pool: str
+    addition: int
+    picked_at: str
+
+
+class Label(NamedTuple):
+    """The label of a row, and the round that offered it."""
+
+    round: int
+    label: str
+
+
+class Measurement(NamedTuple):
+    """How often a model that was trained on the labels up to an addition was right."""
+
+    addition: int
+    labels: int
+    correct: int
+    tested: int
+    way: str
+
+    @property
+    def accuracy(self) -> float | None:
+        """The part of the rows that were right; None if none could be tried."""
+        return self.correct / self.tested if self.tested else None
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The SQLite file of a campaign."""
+
+    path: Path
+
+    def begin(self, classes: Iterable[str]) -> None:
+        """Write a new journal that knows these classes; what a beginning that was cut off has left is removed."""
+        for left in (self.path, self.path.with_name(self.path.name + "-journal")):
+            left.unlink(missing_ok=True)
+        with self._connected(new=True) as db, _transaction(db):
+            for statement in _TABLES:
+                db.execute(statement)
+            db.executemany("INSERT INTO classes (name) VALUES (?)", [(name,) for name in classes])
+            db.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def check(self) -> None:
+        """Raise an error if the file is missing, damaged, or of another version."""
+        with self._connected() as db:
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version != _VERSION:
+            raise InputError(
+                f"{str(self.path)!r} has format {version}, and this version reads {_VERSION}. "
+                "Use the version that wrote it."
+            )
+
+    def classes(self) -> list[str]:
+        """Return the classes that are known so far."""
+        return [name for (name,) in self._read("SELECT name FROM classes ORDER BY rowid")]
+
+    def rounds(self) -> list[Round]:
+        """Return the rounds, in order."""
+        query = "SELECT round, file, sha256, seed, pool, addition, picked_at FROM rounds ORDER BY round"
+        return [Round(*row) for row in self._read(query)]
+
+    def last_addition(self) -> int:
+        """Return the number of the last addition; 0 if there are only the labels of the beginning."""
+        ((last,),) = self._read("SELECT coalesce(max(addition), 0) FROM additions")
+        return int(last)
+
+    def picks(self, number: int) -> list[str]:
+        """Return the ids that a round picked, best first."""
+        return [each for (each,) in self._read("SELECT id FROM picks WHERE round = ? ORDER BY rank", number)]
+
+    def offers(self) -> dict[str, int]:
+        """Return for every id that was ever picked the last round that did."""
+        return dict(self._read("SELECT id, max(round) FROM picks GROUP BY id"))
+
+    def withdrawn(self) -> set[str]:
+        """Return the ids that went back into the pool and were not picked again."""
+        query = "SELECT id FROM picks GROUP BY id HAVING sum(withdrawn IS NULL) = 0"
+        return {each for (each,) in self._read(query)}
+
+    def counts(self) -> dict[int, tuple[int, int]]:
+        """Return for each round how many rows it picked, and how many of them were withdrawn without a label."""
+        query = """
+            SELECT picks.round, count(*), sum(withdrawn IS NOT NULL AND labels.id IS NULL)
+            FROM picks LEFT JOIN (SELECT DISTINCT round, id FROM labels) AS labels USING (round, id)
+            GROUP BY picks.round"""
+        return {number: (picked, withdrawn) for number, picked, withdrawn in self._read(query)}
+
+    def labels(self, upto: int | None = None) -> dict[str, Label]:
+        """Return the labels by id, as they are now or were after an addition."""
+        # For max(), SQLite takes the other columns from the row that has the maximum.
+        query = "SELECT id, round, label, max(addition) FROM labels WHERE addition <= ? GROUP BY id"
+        last = self.last_addition() if upto is None else upto
+        return {each: Label(number, label) for each, number, label, _ in self._read(query, last)}
+
+    def measurements(self) -> dict[int, Measurement]:
+        """Return the measurements, by the addition they follow."""
+        query = "SELECT addition, labels, correct, tested, way FROM measurements ORDER BY addition"
+        return {row[0]: Measurement(*row) for row in self._read(query)}
+
+    def add_round(self, made: Round, ids: Sequence[str], *, withdraw: Iterable[str] = ()) -> None:
+        """Write down a round and its picks, best first; earlier offers of the ids in `withdraw` end with it."""
+        with self._writing() as db:
+            db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?)", made)
+            db.executemany(
+                "UPDATE picks SET withdrawn = ? WHERE id = ? AND withdrawn IS NULL",
+                [(made.number, each) for each in withdraw],
+            )
+            db.executemany(
+                "INSERT INTO picks (round, id, rank) VALUES (?, ?, ?)",
+                [(made.number, each, rank) for rank, each in enumerate(ids, start=1)],
+            )
+
+    def add_labels(self, labels: Mapping[str, Label], *, source: str, classes: Iterable[str] = ()) -> int:
+        """Write down labels by id, and classes that were not known before; return the addition's number."""
+        addition = self.last_addition() + 1
+        with self._writing() as db:
+            db.execute("INSERT INTO additions VALUES (?, ?, ?)", (addition, source, now()))
+            db.executemany("INSERT INTO classes VALUES (?, ?)", [(name, addition) for name in classes])
+            db.executemany(
+                "INSERT INTO labels (addition, round, id, label) VALUES (?, ?, ?, ?)",
+                [(addition, label.round, each, label.label) for each, label in labels.items()],
+            )
+        return addition
+
+    def add_measurement(self, made: Measurement) -> None:
+        """Write down a measurement."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?)", (*made, now()))
+
+    def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._connected() as db:
+            return db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._connected() as db, _transaction(db):
+            yield db
+
+    @contextmanager
+    def _connected(self, *, new: bool = False) -> Iterator[sqlite3.Connection]:
+        """Give a connection; only a new journal may make the file."""
+        mode = "rwc" if new else "rw"
+        address = f"{self.path.absolute().as_uri()}?mode={mode}"
+        try:
+            with closing(
+                sqlite3.connect(address, uri=True, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+            ) as db:
+                db.execute("PRAGMA foreign_keys = ON")
+                yield db
+        except sqlite3.IntegrityError:  # our own fault
+            raise
+        except sqlite3.DatabaseError as error:
+            raise InputError(
+                f"{str(self.path)!r} cannot be used: {error}. Nothing was changed; "
+                "if it is damaged, put back a copy of the folder."
+            ) from error
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def now() -> str:
+    """Return the time as the journal writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

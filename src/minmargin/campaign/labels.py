@@ -1,0 +1,229 @@
+"""Labels as they come back: read from a file, a frame or a mapping, and checked before any of them counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+from minmargin.campaign.journal import Label
+from minmargin.campaign.values import Kind, to_text
+from minmargin.errors import InputError, listing, nearest
+from minmargin.pools import is_path, open_pool
+from minmargin.pools.formats import suffix_of
+from minmargin.schema import as_rows, is_missing, missing_column
+
+_JSON_LINES = {".jsonl", ".ndjson"}
+_UNCHANGED = "no label was added."
+
+
+class Added(NamedTuple):
+    """What a call has added: new labels, labels that were there already, changed ones, and rows without a label."""
+
+    new: int
+    same: int
+    changed: int
+    empty: int
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Ids and labels as somebody gave them.
+
+    Attributes:
+        source: what errors and the journal call it.
+        pairs: ids and labels, None for what is missing.
+        quoted: whether texts that look like formulas may have an apostrophe before them, as our CSV files have.
+    """
+
+    source: str
+    pairs: list[tuple[Any, Any]]
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """What labels are checked against.
+
+    Attributes:
+        offers: the last round that picked each id.
+        labels: the labels so far.
+        classes: the classes so far.
+        id_kind: what ids are.
+        label_kind: what labels are.
+    """
+
+    offers: Mapping[str, int]
+    labels: Mapping[str, Label]
+    classes: Collection[str]
+    id_kind: Kind
+    label_kind: Kind
+
+
+class Checked(NamedTuple):
+    """Labels that may be added: by id, with the classes that are new, and what there was to count."""
+
+    labels: dict[str, Label]
+    classes: list[str]
+    added: Added
+
+
+def read_labels(source: Any, *, id_columns: Sequence[str], label_columns: Sequence[str]) -> Returned:
+    """Return the ids and labels of a file, a frame, or a mapping of ids to labels.
+
+    Of `id_columns` and `label_columns`, the first that is there is taken.
+    """
+    if isinstance(source, Mapping):
+        return Returned("The mapping", [(_present(each), _present(label)) for each, label in source.items()])
+    if not is_path(source):
+        frame = as_rows(source, "The frame of labels")
+        if not isinstance(frame, nw.DataFrame):
+            raise InputError(
+                f"The labels are a {type(source).__name__}. "
+                "Give a file, a frame with an id and a label column, or a mapping of ids to labels."
+            )
+        names = _choose(frame.columns, id_columns, label_columns, "the frame of labels")
+        return Returned("The frame", _pairs(frame, names))
+    if isinstance(source, (str, Path)) and Path(source).suffix.lower() in _JSON_LINES:
+        return _read_json_lines(Path(source), id_columns, label_columns)
+    pool = open_pool(source)
+    what = str(source) if isinstance(source, (str, Path)) else "The files"
+    if pool.schema.columns is None:
+        raise InputError(f"{what!r} has no column names. Give a file with an id and a label column.")
+    names = _choose(pool.schema.names, id_columns, label_columns, repr(what))
+    # Read as columns that are only carried along, the ids and labels of a CSV file stay texts.
+    pairs = [pair for rows in pool.chunks(dict.fromkeys(names), 1 << 16) for pair in _pairs(rows, names)]
+    return Returned(what, pairs, quoted=suffix_of(pool.name) in {".csv", ".tsv"})
+
+
+def check_labels(returned: Returned, known: Known, *, replace: bool, new_classes: bool) -> Checked:
+    """Return what may be added, or say why nothing may be."""
+    offers = _finder(known.offers, known.id_kind, quoted=returned.quoted)
+    classes = _finder(known.classes, known.label_kind, quoted=returned.quoted)
+    labels: dict[str, str] = {}
+    strangers: list[Any] = []
+    n_empty = 0
+    for given, label in returned.pairs:
+        if label is None:
+            n_empty += 1
+            continue
+        if given is None:
+            raise InputError(f"{returned.source}: label {label!r} has no id. Name its row; {_UNCHANGED}")
+        each, name = offers(given), classes(label)
+        if each is None or each not in known.offers:
+            strangers.append(given)
+            continue
+        if name is None:
+            raise InputError(
+                f"{returned.source}: row {given!r} has label {label!r}, and the classes are {known.label_kind} values. "
+                f"Mend it; {_UNCHANGED}"
+            )
+        if labels.setdefault(each, name) != name:
+            raise InputError(
+                f"{returned.source}: row {given!r} has two labels, {labels[each]!r} and {name!r}. "
+                f"Leave one of them; {_UNCHANGED}"
+            )
+    if strangers:
+        which = "id was" if len(strangers) == 1 else "ids were"
+        raise InputError(
+            f"{returned.source}: {len(strangers):,} {which} never picked in this campaign ({listing(strangers)}). "
+            f"Leave them out; {_UNCHANGED}"
+        )
+    return _against_known(labels, returned.source, known, n_empty, replace=replace, new_classes=new_classes)
+
+
+def _against_known(
+    labels: Mapping[str, str], source: str, known: Known, n_empty: int, *, replace: bool, new_classes: bool
+) -> Checked:
+    unknown = [name for name in dict.fromkeys(labels.values()) if name not in known.classes]
+    if unknown and not new_classes:
+        what = (
+            f"{listing(unknown)} is no class" if len(unknown) == 1 else f"{listing(unknown)} are no classes"
+        )
+        raise InputError(
+            f"{source}: {what} of this campaign ({listing(known.classes)}).{nearest(unknown[0], known.classes)} "
+            f"Mend it, or use new_classes=True (--new-classes); {_UNCHANGED}"
+        )
+    before = {each: known.labels[each].label for each in labels if each in known.labels}
+    changed = [each for each, label in before.items() if label != labels[each]]
+    if changed and not replace:
+        first = changed[0]
+        rows = "row has" if len(changed) == 1 else "rows have"
+        raise InputError(
+            f"{source}: {len(changed):,} {rows} another label already (row {first!r} has {before[first]!r}, and "
+            f"{labels[first]!r} was given). Mend it, or use replace=True (--replace); {_UNCHANGED}"
+        )
+    new = [each for each in labels if each not in before]
+    return Checked(
+        {each: Label(known.offers[each], labels[each]) for each in (*new, *changed)},
+        unknown,
+        Added(len(new), len(before) - len(changed), len(changed), n_empty),
+    )
+
+
+def _finder(known: Collection[str], kind: Kind, *, quoted: bool) -> Callable[[Any], str | None]:
+    """Return a function that gives the journal's text for a value, as far as it can be one."""
+
+    def find(value: Any) -> str | None:
+        text = to_text(value, kind)
+        if quoted and text not in known and str(value).startswith("'"):
+            bare = to_text(str(value)[1:], kind)
+            return bare if bare in known else text
+        return text
+
+    return find
+
+
+def _choose(
+    names: Sequence[str], id_columns: Sequence[str], label_columns: Sequence[str], where: str
+) -> tuple[str, str]:
+    """Return the id and the label column: the first of each that is there."""
+    chosen = []
+    for wanted in (id_columns, label_columns):
+        found = next((name for name in wanted if name in names), None)
+        if found is None:
+            raise missing_column(wanted[0], names, where)
+        chosen.append(found)
+    return chosen[0], chosen[1]
+
+
+def _pairs(rows: Any, names: tuple[str, str]) -> list[tuple[Any, Any]]:
+    columns = [map(_present, rows[name].to_list()) for name in names]
+    return list(zip(*columns, strict=True))
+
+
+def _present(value: Any) -> Any:
+    """Return a value, None if it is missing or an empty text."""
+    return None if is_missing(value) or (isinstance(value, str) and not value.strip()) else value
+
+
+def _read_json_lines(path: Path, id_columns: Sequence[str], label_columns: Sequence[str]) -> Returned:
+    records = list(_records(path))
+    names = list(dict.fromkeys(name for record in records for name in record))
+    chosen = _choose(names, id_columns, label_columns, repr(str(path)))
+    return Returned(
+        str(path), [(_present(record.get(chosen[0])), _present(record.get(chosen[1]))) for record in records]
+    )
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"Line {number:,} of {str(path)!r} is not JSON ({error}). Mend it.") from error
+        if not isinstance(record, dict):
+            raise InputError(f"Line {number:,} of {str(path)!r} is not a JSON object. Mend it.")
+        yield record

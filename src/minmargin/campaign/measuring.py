@@ -1,0 +1,121 @@
+"""How good the base is by now: its accuracy on held-out rows, or by cross-validation of the labeled ones."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from minmargin.campaign.settings import Settings
+from minmargin.campaign.tables import read_table
+from minmargin.campaign.values import to_text
+from minmargin.committee import Committee
+from minmargin.labeled import LabeledSet
+from minmargin.labels import encode_labels
+from minmargin.learners import silent
+from minmargin.rows import take_rows
+from minmargin.training import Training
+
+
+class Tally(NamedTuple):
+    """How many rows were right, how many were tried, and the way it was found out."""
+
+    correct: int
+    tested: int
+    way: str
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Trains the base on labeled rows and counts how often it is right.
+
+    Attributes:
+        settings: of the campaign.
+        learner: what is trained.
+        held_out: the file of held-out rows, where the settings say that there are any.
+        n_jobs: threads.
+        device: where networks are trained.
+    """
+
+    settings: Settings
+    learner: Any
+    held_out: Path
+    n_jobs: int
+    device: str
+
+    def examine(self, table: pa.Table) -> Tally | None:
+        """Return how often a base trained on these rows is right; None if nobody asked for it.
+
+        Classes that are not among the rows count as errors.
+        """
+        labeled = labeled_set(table, self.settings)
+        if self.settings.held_out:
+            rows = read_table(self.held_out)
+            labels = rows[self.settings.label_column].to_pylist()
+            return Tally(self._n_right(labeled, rows, labels), len(rows), "held-out")
+        if self.settings.folds == 0:
+            return None
+        # Of the two largest classes each fold must leave rows to train on.
+        n_folds = min(self.settings.folds, int(np.sort(labeled.counts)[-2]))
+        if n_folds < 2:
+            return Tally(0, 0, "too few labels")
+        correct = 0
+        for fold in _folds(labeled.codes, n_folds, self.settings.seed):
+            rest = np.setdiff1d(np.arange(len(labeled.codes)), fold)
+            rows = take_rows(labeled.rows, fold)
+            correct += self._n_right(_part(labeled, rest), rows, labeled.y[fold].tolist())
+        return Tally(correct, len(labeled.codes), f"{n_folds}-fold")
+
+    def _n_right(self, labeled: LabeledSet, rows: Any, labels: list[Any]) -> int:
+        """Return for how many rows a base trained on a labeled set predicts their label."""
+        training = Training.of(
+            labeled,
+            learner=self.learner,
+            bootstrap_fraction=1.0,  # the base is trained on all rows, however large a draw would be
+            random_state=self.settings.seed,
+            preprocess=self.settings.preprocess,
+        )
+        committee = Committee.of(training, 0, n_jobs=self.n_jobs, device=self.device, progress=silent)
+        # A batch of all rows has the base's prediction for each.
+        batch = committee.select(rows, len(labels), strategy="margin", n_jobs=self.n_jobs, device=self.device)
+        kind = self.settings.label_kind
+        pairs = zip(batch.predicted.tolist(), (labels[row] for row in batch.rows), strict=True)
+        return sum(to_text(guess, kind) == to_text(label, kind) for guess, label in pairs)
+
+
+def how_measured(settings: Settings) -> str:
+    """Return how accuracy is measured, in words."""
+    if settings.held_out:
+        return "Accuracy of the base on the held-out rows."
+    if settings.folds == 0:
+        return "Accuracy is not measured: the campaign has neither held-out rows nor folds."
+    return (
+        f"Accuracy of the base by {settings.folds}-fold cross-validation of the labeled rows. Picked rows are the hard "
+        "ones, so it is lower than on ordinary rows, and may fall while the model improves; held-out rows tell more."
+    )
+
+
+def labeled_set(table: pa.Table, settings: Settings) -> LabeledSet:
+    """Return the labeled set of a table, treated as if it had come from a file."""
+    features = settings.features if isinstance(settings.features, str) else list(settings.features)
+    return replace(LabeledSet.of(table, settings.label_column, features=features), from_files=True)
+
+
+def _part(labeled: LabeledSet, index: NDArray[np.intp]) -> LabeledSet:
+    y = labeled.y[index]
+    classes, codes = encode_labels(y, len(y))
+    return replace(labeled, rows=take_rows(labeled.rows, index), y=y, classes=classes, codes=codes)
+
+
+def _folds(codes: NDArray[np.intp], n_folds: int, seed: int) -> list[NDArray[np.intp]]:
+    from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415 - slow to import
+
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
+    with warnings.catch_warnings():  # of a class with fewer rows than folds: it is in some of them only
+        warnings.simplefilter("ignore", UserWarning)
+        return [fold for _, fold in splitter.split(codes[:, None], codes)]

@@ -1,0 +1,204 @@
+"""The page on a campaign: its learning curve, its rounds, the classes that came up, and how to go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from minmargin.atomic import write_whole
+from minmargin.campaign.settings import Settings
+from minmargin.campaign.status import Status
+from minmargin.errors import listing
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_CLASS_COLORS = ("blue", "vermilion", "green", "gold", "purple", "ink")
+_N_CLASSES_IN_TABLE = 30
+
+
+def write_page(path: str | Path, status: Status, settings: Settings) -> Path:
+    """Write the page and return its path."""
+    page = _page(status, settings)
+
+    def write(file: IO[bytes]) -> None:
+        file.write(page.encode())
+
+    return write_whole(path, write)
+
+
+def _page(status: Status, settings: Settings) -> str:
+    from minmargin.report.pages import render  # noqa: PLC0415 - reports are an extra
+
+    head, body = status.cells()
+    names = _by_count(status)
+    has_curve = any(each.accuracy is not None for each in status.curve)
+    return render(
+        "campaign.html.jinja",
+        name=Path(status.folder).resolve().name,
+        lead=_lead(status),
+        measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
+        numbers=_numbers(status),
+        curve=_draw_curve(status, held_out=settings.held_out) if has_curve else None,
+        mix=_draw_mix(status, names),
+        rounds=(head, body),
+        classes=_class_table(status, names),
+        n_classes=len(names),
+        facts=_facts(settings),
+        commands=_commands(status),
+    )
+
+
+def _lead(status: Status) -> str:
+    """Return in one sentence what the labels have brought."""
+    known = [each for each in status.curve if each.accuracy is not None]
+    n_rounds = sum(each.labeled > 0 for each in status.rounds[1:])
+    more = status.labels - status.rounds[0].labeled
+    if not more or len(known) < 2:
+        return f"The campaign has {status.sentence}"
+    first, last = known[0], known[-1]
+    rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
+    return (
+        f"{more:,} labels in {rounds} took the model from {first.accuracy:.1%} accuracy, with {first.labels:,} labels, "
+        f"to {last.accuracy:.1%}, with {last.labels:,}."
+    )
+
+
+def _numbers(status: Status) -> list[tuple[str, str]]:
+    n_rounds = len(status.rounds) - 1
+    numbers = [
+        (f"{n_rounds:,}", "round" if n_rounds == 1 else "rounds"),
+        (f"{status.labels:,}", "labels"),
+        (f"{status.unlabeled:,}", "picked rows wait for a label"),
+    ]
+    if status.accuracy is not None:
+        numbers.append((f"{status.accuracy:.1%}", "accuracy"))
+    return numbers
+
+
+def _draw_curve(status: Status, *, held_out: bool) -> Markup:
+    """Return accuracy by the number of labels. On held-out rows, a band shows how exact so many rows can tell it."""
+    from scipy.stats import binomtest  # noqa: PLC0415 - slow to import
+
+    from minmargin.report.drawing import COLORS, drawn, inline  # noqa: PLC0415 - an extra
+
+    points = [each for each in status.curve if each.accuracy is not None]
+    labels, accuracies = [each.labels for each in points], [each.accuracy or 0.0 for each in points]
+    with drawn(7.0, 3.2) as (figure, axes):
+        if held_out:
+            bounds = [binomtest(each.correct, each.tested).proportion_ci(method="wilson") for each in points]
+            low, high = [bound.low for bound in bounds], [bound.high for bound in bounds]
+            axes.fill_between(labels, low, high, color=COLORS["blue"], alpha=0.15, linewidth=0)
+        axes.plot(labels, accuracies, color=COLORS["blue"], marker="o", markersize=4.5, linewidth=1.6)
+        axes.grid(axis="y")
+        axes.set(xlabel="labels", ylabel="accuracy")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if value <= 1 else "")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        first, last = points[0], points[-1]
+        label = (
+            f"Accuracy by number of labels: {first.accuracy:.1%} with {first.labels:,}, "
+            f"{last.accuracy:.1%} with {last.labels:,}."
+        )
+        return inline(figure, label)
+
+
+def _draw_mix(status: Status, names: list[str]) -> Markup | None:
+    """Return what part of each round's labels each class has; None where a picture would not tell it.
+
+    That is before a round has labels, and with so many classes that those with a color have less than half of them.
+    """
+    from minmargin.report.drawing import COLORS, drawn, inline  # noqa: PLC0415 - an extra
+
+    shown = [each for each in status.rounds if each.labeled]
+    # One color fewer, if there are more classes than colors: the rest share one.
+    named = names if len(names) <= len(_CLASS_COLORS) else names[: len(_CLASS_COLORS) - 1]
+    n_named = sum(each.classes.get(name, 0) for each in shown for name in named)
+    if len(shown) < 2 or 2 * n_named < status.labels:
+        return None
+    height = 0.9 + 0.27 * len(shown)
+    with drawn(7.0, height) as (figure, axes):
+        left = [0.0] * len(shown)
+        for place, name in enumerate([*named, None] if len(named) < len(names) else named):
+            counts = [
+                each.labeled - sum(each.classes.get(other, 0) for other in named)
+                if name is None
+                else each.classes.get(name, 0)
+                for each in shown
+            ]
+            widths = [count / each.labeled for count, each in zip(counts, shown, strict=True)]
+            axes.barh(
+                range(len(shown)),
+                widths,
+                left=left,
+                height=0.72,
+                color=COLORS["faint"] if name is None else COLORS[_CLASS_COLORS[place]],
+                label=f"{len(names) - len(named):,} others" if name is None else _short(name),
+            )
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+        axes.set_yticks(
+            range(len(shown)), ["begin" if each.round == 0 else f"round {each.round}" for each in shown]
+        )
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        figure.legend(
+            loc="outside upper left",
+            ncols=3 if max(map(len, named)) > 10 else 6,
+            handlelength=0.9,
+            columnspacing=1.2,
+        )
+        return inline(
+            figure, "What part of each round's labels each class has; the table below has the counts."
+        )
+
+
+def _by_count(status: Status) -> list[str]:
+    """Return the classes that were given, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for each in status.rounds:
+        counts.update(each.classes)
+    return [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list[str]]]:
+    shown = [each for each in status.rounds if each.labeled]
+    head = ["class", *("begin" if each.round == 0 else f"round {each.round}" for each in shown), "all"]
+    body = []
+    for name in names[:_N_CLASSES_IN_TABLE]:
+        counts = [each.classes.get(name, 0) for each in shown]
+        body.append([name, *(f"{count:,}" for count in counts), f"{sum(counts):,}"])
+    return head, body
+
+
+def _facts(settings: Settings) -> list[tuple[str, Any]]:
+    options = ", ".join(f"{name}={value}" for name, value in settings.strategy_options.items())
+    return [
+        ("pool", ", ".join(settings.pool)),
+        ("id column", settings.id_column or "none: rows are known by their number"),
+        ("label column", settings.label_column),
+        ("features", f"{len(settings.feature_names):,}: {listing(settings.feature_names)}"),
+        ("strategy", settings.strategy + (f" ({options})" if options else "")),
+        ("learner", settings.learner or "an object given in Python"),
+        ("members", f"{settings.n_models} (bootstrap fraction {settings.bootstrap_fraction:g})"),
+        ("preprocess", settings.preprocess),
+        ("rows a round", f"{settings.batch_size:,}"),
+        ("seed", str(settings.seed)),
+    ]
+
+
+def _commands(status: Status) -> str:
+    """Return the commands that take the campaign further."""
+    import shlex  # noqa: PLC0415 - for this page only
+
+    folder = shlex.quote(status.folder)
+    steps = []
+    if status.unlabeled:
+        steps.append(f"minmargin campaign add-labels {folder} labels.csv")
+    return "\n".join([*steps, f"minmargin campaign next {folder}", f"minmargin campaign status {folder}"])
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 24 else name[:23] + "…"

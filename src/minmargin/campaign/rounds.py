@@ -1,0 +1,108 @@
+"""A round: a batch picked with all labels so far, among the rows that nobody was asked about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from minmargin.batch import Batch
+from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.journal import Round, now
+from minmargin.campaign.settings import Settings
+from minmargin.campaign.tables import batch_ids, checksum
+from minmargin.campaign.values import from_text, id_array
+from minmargin.errors import InputError, listing
+from minmargin.pools import open_pool
+from minmargin.selection import select
+from minmargin.strategies import resolve_strategy
+
+
+def next_round(
+    folder: CampaignFolder,
+    learner: Any,
+    batch_size: int,
+    *,
+    unlabeled_ok: bool,
+    requeue: bool,
+    csv: bool,
+    **how: Any,
+) -> Batch:
+    """Return the batch of the next round, after it was written to its file and into the journal.
+
+    The folder must be locked. `how` goes to `minmargin.select`.
+    """
+    settings, journal = folder.settings, folder.journal
+    rounds, labels, offers = journal.rounds(), journal.labels(), journal.offers()
+    if not (unlabeled_ok or requeue):
+        waiting = [each for each in journal.picks(len(rounds)) if each not in labels]
+        _refuse_unlabeled(waiting, len(rounds))
+    pool = settings.pool_of(folder.path)
+    pool_mark = str(open_pool(pool).describe()["fingerprint"])
+    _check_same_pool(settings, rounds, pool_mark)
+    back_in_pool = (offers.keys() if requeue else journal.withdrawn()) - labels.keys()
+    taken = sorted(from_text(each, settings.id_kind) for each in offers.keys() - back_in_pool)
+    excluded = [*folder.initial_ids(), *taken]
+    number, addition = len(rounds) + 1, journal.last_addition()
+    batch = select(
+        str(folder.write_labeled()),
+        settings.label_column,
+        pool,
+        batch_size,
+        strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
+        learner=learner,
+        n_models=settings.n_models,
+        bootstrap_fraction=settings.bootstrap_fraction,
+        random_state=settings.seed_of(number),
+        features=settings.features,
+        id_column=settings.id_column,
+        keep=settings.kept,
+        exclude=id_array(excluded, settings.id_kind) if excluded else None,
+        preprocess=settings.preprocess,
+        **how,
+    )
+    ids = _ids_of(batch, settings)
+    # The file comes first: a round of the journal has its file, and a file without a round is no round.
+    path = batch.to_parquet(folder.batch_path(number))
+    if csv:
+        batch.to_csv(path.with_suffix(".csv"))
+    made = Round(number, path.name, checksum(path), settings.seed_of(number), pool_mark, addition, now())
+    journal.add_round(made, ids, withdraw=back_in_pool if requeue else ())
+    return batch
+
+
+def _refuse_unlabeled(waiting: Sequence[str], number: int) -> None:
+    if waiting:
+        rows = "row" if len(waiting) == 1 else "rows"
+        have = "has" if len(waiting) == 1 else "have"
+        raise InputError(
+            f"{len(waiting):,} {rows} of round {number} {have} no label yet ({listing(waiting, most=3)}). Add the "
+            "labels first, go on without them (unlabeled_ok=True, --even-so), or put the rows back into the pool "
+            "(requeue=True, --requeue)."
+        )
+
+
+def _check_same_pool(settings: Settings, rounds: Sequence[Round], mark: str) -> None:
+    if settings.id_column is None and rounds and rounds[0].pool != mark:
+        raise InputError(
+            "The pool's files have changed, and without an id column rows are known by their number. "
+            "Put them back, or begin a campaign with id_column."
+        )
+
+
+def _ids_of(batch: Batch, settings: Settings) -> list[str]:
+    """Return the ids of a batch, which must tell its rows apart."""
+    missing = 0 if batch.ids is None else sum(each is None for each in batch.ids.tolist())
+    if missing:
+        raise InputError(
+            f"{missing:,} of the picked rows have no id in column {settings.id_column!r}. "
+            "Give every row of the pool one; nothing was written."
+        )
+    ids = batch_ids(batch.to_arrow(), settings.id_kind)
+    repeated = [each for each, n in Counter(ids).items() if n > 1]
+    if repeated:
+        raise InputError(
+            f"Several of the picked rows have id {repeated[0]!r} in column {settings.id_column!r}. "
+            "Use a column whose values are unique; nothing was written."
+        )
+    return ids

@@ -1,0 +1,204 @@
+"""Settings: what a campaign was set up with, in a file that people can read and change between rounds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minmargin.atomic import write_json
+from minmargin.campaign.values import KINDS, Kind
+from minmargin.errors import InputError, listing, nearest
+from minmargin.pools import is_path
+from minmargin.pools.uris import is_uri, shown
+from minmargin.provenance import Preprocess
+
+FILE = "settings.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a campaign was set up with.
+
+    Attributes:
+        pool: the pool's files; a relative path begins at the campaign's folder.
+        label_column: the column of the labels.
+        label_kind: what labels are.
+        id_column: the pool's column that identifies a row; None if its number does.
+        id_kind: what ids are.
+        features: the feature columns, or the one text column.
+        keep: further pool columns that go into the batch files.
+        batch_size: how many rows a round picks.
+        strategy: how, by name.
+        strategy_options: the strategy's own settings.
+        learner: a name or package.module:factory; None for an object that is given when a campaign is opened.
+        n_models: K.
+        bootstrap_fraction: beta.
+        preprocess: what is done to rows before a learner sees them.
+        seed: the seed from which every round has its own.
+        held_out: whether accuracy is measured on held-out rows.
+        folds: by how many folds of the labeled rows it is measured otherwise; 0: not at all.
+    """
+
+    pool: tuple[str, ...]
+    label_column: str
+    label_kind: Kind
+    id_column: str | None
+    id_kind: Kind
+    features: str | tuple[str, ...]
+    keep: tuple[str, ...]
+    batch_size: int
+    strategy: str
+    strategy_options: dict[str, Any]
+    learner: str | None
+    n_models: int
+    bootstrap_fraction: float
+    preprocess: Preprocess
+    seed: int
+    held_out: bool
+    folds: int
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The feature columns, also where there is only one."""
+        return (self.features,) if isinstance(self.features, str) else self.features
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The pool columns that go into the batch files: with the features in them, the pool is not read again."""
+        return tuple(
+            name for name in dict.fromkeys([*self.feature_names, *self.keep]) if name != self.id_column
+        )
+
+    def seed_of(self, number: int) -> int:
+        """Return the seed of a round: 53 bits, so that it survives any reader of JSON."""
+        state = np.random.SeedSequence(self.seed, spawn_key=(number,)).generate_state(1, np.uint64)
+        return int(state[0]) & (2**53 - 1)
+
+    def pool_of(self, folder: Path) -> list[str]:
+        """Return the pool's files as they can be opened from anywhere."""
+        return [
+            path
+            if is_uri(path)
+            else os.path.normpath(folder.resolve() / path)  # the parts are joined by name
+            for path in self.pool
+        ]
+
+    def write(self, folder: Path) -> None:
+        """Write the settings into a campaign's folder."""
+        write_json(folder / FILE, {"format": _FORMAT, **asdict(self)})
+
+    @classmethod
+    def read(cls, folder: Path) -> Settings:
+        """Return the settings of the campaign in a folder, or say what is wrong with them."""
+        path = folder / FILE
+        try:
+            found = json.loads(path.read_text())
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(
+                f"There is no campaign in {str(folder)!r}. Begin one with Campaign.init, or minmargin campaign init."
+            ) from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"{str(path)!r} cannot be read: {error}.") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{str(path)!r} is not a JSON object. Put it back as it was.")
+        version = found.pop("format", None)
+        if version != _FORMAT:
+            raise InputError(
+                f"{str(path)!r} has format {version}, and this version reads {_FORMAT}. Use the version that wrote it."
+            )
+        _check(found, path)
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
+        }
+        return cls(**values)
+
+
+def pool_paths(pool: Any, folder: Path) -> tuple[str, ...]:
+    """Return a pool's paths as settings keep them: a relative one begins at the campaign's folder."""
+    if not is_path(pool):
+        raise InputError(
+            f"pool is a {type(pool).__name__}, and a campaign reads its pool in every round. "
+            "Write it to files, and give their path."
+        )
+    sources = [pool] if isinstance(pool, (str, Path)) else list(pool)
+    for source in sources:
+        if is_uri(source) and shown(source) != source:
+            raise InputError(
+                f"The URI of {shown(source)!r} holds credentials or options, which would be written to {FILE}. "
+                "Give them by environment variables or a profile."
+            )
+    return tuple(_portable(str(source), folder) for source in sources)
+
+
+def _portable(path: str, folder: Path) -> str:
+    if is_uri(path) or Path(path).is_absolute():
+        return path
+    return os.path.relpath(Path(path).absolute(), folder.resolve())
+
+
+def _check(found: dict[str, Any], path: Path) -> None:
+    """Raise an error unless the file has each setting once, of the right type."""
+    names = [field.name for field in fields(Settings)]
+    unknown = [name for name in found if name not in names]
+    if unknown:
+        raise InputError(f"{str(path)!r} has an unknown setting {unknown[0]!r}.{nearest(unknown[0], names)}")
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise InputError(f"{str(path)!r} lacks {listing(missing)}. Put it back as it was.")
+    for name, value in found.items():
+        fits, wanted = _RULES[name]
+        if not fits(value):
+            raise InputError(f"{str(path)!r} has {name}={json.dumps(value)}, and {name} must be {wanted}.")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+_Rule: TypeAlias = tuple[Callable[[Any], bool], str]
+_TEXT: _Rule = (_is_text, "a text")
+_WHOLE: _Rule = (_is_whole, "a whole number >= 0")
+_TEXT_OR_NULL: _Rule = (lambda value: value is None or _is_text(value), "a text or null")
+_KIND: _Rule = (lambda value: value in KINDS, f"one of {listing(KINDS)}")
+_RULES: dict[str, _Rule] = {
+    "pool": (lambda value: _is_texts(value) and bool(value), "a list of paths"),
+    "label_column": _TEXT,
+    "label_kind": _KIND,
+    "id_column": _TEXT_OR_NULL,
+    "id_kind": _KIND,
+    "features": (
+        lambda value: _is_text(value) or (_is_texts(value) and bool(value)),
+        "a list of columns, or one",
+    ),
+    "keep": (_is_texts, "a list of columns"),
+    "batch_size": _WHOLE,
+    "strategy": _TEXT,
+    "strategy_options": (lambda value: isinstance(value, dict), "an object"),
+    "learner": _TEXT_OR_NULL,
+    "n_models": _WHOLE,
+    "bootstrap_fraction": (lambda value: isinstance(value, float) or _is_whole(value), "a number"),
+    "preprocess": _TEXT,
+    "seed": _WHOLE,
+    "held_out": (lambda value: isinstance(value, bool), "true or false"),
+    "folds": _WHOLE,
+}
+
+
+def as_names(names: Sequence[str] | str) -> tuple[str, ...]:
+    """Return names as a tuple; one name may come alone."""
+    return (names,) if isinstance(names, str) else tuple(names)

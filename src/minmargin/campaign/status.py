@@ -1,0 +1,198 @@
+"""Status: how far a campaign has come, round by round, and how good its model is by now."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from minmargin.campaign.journal import Journal, Measurement
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class RoundStatus:
+    """One round; number 0 stands for the rows that were labeled at the beginning.
+
+    Attributes:
+        round: its number.
+        picked_at: when, in UTC; None for round 0.
+        picked: how many rows it offered.
+        labeled: how many of them have a label.
+        withdrawn: how many went back into the pool.
+        labels: how many labels there were when the round after it was picked, or are by now.
+        accuracy: the base's, with these labels; None if it is not known.
+        classes: how often each class was given to its rows.
+    """
+
+    round: int
+    picked_at: str | None
+    picked: int
+    labeled: int
+    withdrawn: int
+    labels: int
+    accuracy: float | None
+    classes: dict[str, int]
+
+    @property
+    def unlabeled(self) -> int:
+        """How many rows wait for a label."""
+        return self.picked - self.labeled - self.withdrawn
+
+
+@dataclass(frozen=True, repr=False)
+class Status:
+    """How far a campaign has come.
+
+    Attributes:
+        folder: of the campaign.
+        rounds: what it began with, then every round.
+        curve: what was measured, by growing numbers of labels.
+        measured: how accuracy is measured, in words.
+    """
+
+    folder: str
+    rounds: tuple[RoundStatus, ...]
+    curve: tuple[Measurement, ...]
+    measured: str
+
+    @property
+    def labels(self) -> int:
+        """How many labeled rows there are, with those of the beginning."""
+        return sum(each.labeled for each in self.rounds)
+
+    @property
+    def unlabeled(self) -> int:
+        """How many picked rows wait for a label."""
+        return sum(each.unlabeled for each in self.rounds)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The base's accuracy with the labels of now; None if it is not known."""
+        return self.rounds[-1].accuracy
+
+    @property
+    def sentence(self) -> str:
+        """All of it in a sentence."""
+        n_rounds = len(self.rounds) - 1
+        rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
+        waiting = f", {self.unlabeled:,} picked rows wait for a label" if self.unlabeled else ""
+        accuracy = "" if self.accuracy is None else f"; accuracy {self.accuracy:.1%}"
+        return f"{rounds}, {self.labels:,} labels{waiting}{accuracy}."
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return the headings and the cells of a table of rounds."""
+        withdrawn = any(each.withdrawn for each in self.rounds)
+        head = [
+            "round",
+            "picked",
+            "labeled",
+            "waiting",
+            *(["withdrawn"] if withdrawn else []),
+            "labels",
+            "accuracy",
+        ]
+        body = [
+            [
+                "begin" if each.round == 0 else str(each.round),
+                f"{each.picked:,}",
+                f"{each.labeled:,}",
+                f"{each.unlabeled:,}",
+                *([f"{each.withdrawn:,}"] if withdrawn else []),
+                f"{each.labels:,}",
+                "" if each.accuracy is None else f"{each.accuracy:.1%}",
+            ]
+            for each in self.rounds
+        ]
+        return head, body
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        return {
+            "folder": self.folder,
+            "labels": self.labels,
+            "unlabeled": self.unlabeled,
+            "accuracy": self.accuracy,
+            "measured": self.measured,
+            "rounds": [{**asdict(each), "unlabeled": each.unlabeled} for each in self.rounds],
+            "curve": [{**each._asdict(), "accuracy": each.accuracy} for each in self.curve],
+        }
+
+    def __repr__(self) -> str:
+        head, body = self.cells()
+        widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in (head, *body)
+        ]
+        return "\n".join([f"<Status: {self.sentence}>", *lines, *self.curve_lines()])
+
+    def curve_lines(self) -> list[str]:
+        """Return the learning curve as a line of bars, with its ends and how it was measured."""
+        known = [(each.labels, each.accuracy) for each in self.curve if each.accuracy is not None]
+        if not known:
+            return [self.measured]
+        (first, low), (last, high) = known[0], known[-1]
+        bars = sparkline([accuracy for _, accuracy in known])
+        return [f"{low:.1%} with {first:,} labels  {bars}  {high:.1%} with {last:,}", self.measured]
+
+    def _repr_html_(self) -> str:
+        head, body = self.cells()
+        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body
+        )
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in self.curve_lines())
+        return (
+            f"<p><b>Campaign</b>: {html.escape(self.sentence)}</p>"
+            f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+        )
+
+
+def status_of(journal: Journal, folder: str, initial: Sequence[str], measured: str) -> Status:
+    """Return the status that a journal tells.
+
+    Args:
+        journal: of the campaign.
+        folder: of the campaign.
+        initial: the labels of the beginning, as the journal writes them.
+        measured: how accuracy is measured, in words.
+    """
+    measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
+    by_round: dict[int, Counter[str]] = defaultdict(Counter)
+    by_round[0].update(initial)
+    for label in journal.labels().values():
+        by_round[label.round][label.label] += 1
+    # What a round has brought is what the next one knew.
+    knew = [*(each.addition for each in rounds), journal.last_addition()]
+    lines = []
+    for number, addition in enumerate(knew):
+        picked, withdrawn = counts[number] if number else (len(initial), 0)
+        found = measurements.get(addition)
+        lines.append(
+            RoundStatus(
+                number,
+                rounds[number - 1].picked_at if number else None,
+                picked,
+                by_round[number].total(),
+                withdrawn,
+                len(initial) + len(journal.labels(addition)),
+                None if found is None else found.accuracy,
+                dict(by_round[number]),
+            )
+        )
+    return Status(folder, tuple(lines), tuple(measurements.values()), measured)
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Return numbers as a line of bars, from the lowest to the highest.
+
+    >>> sparkline([0.5, 0.75, 1.0])
+    '▁▅█'
+    """
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    return "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in values)

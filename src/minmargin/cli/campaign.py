@@ -1,0 +1,272 @@
+"""`minmargin campaign`: labeling in rounds."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from minmargin.campaign import Campaign, Status
+from minmargin.cli.app import app
+from minmargin.cli.options import (
+    Address,
+    AsJson,
+    BootstrapFraction,
+    CheckpointFolder,
+    DeviceOption,
+    EngineOption,
+    Features,
+    LabelColumn,
+    LabeledFiles,
+    LearnerName,
+    NJobs,
+    NModels,
+    PoolFiles,
+    Prefilter,
+    PreprocessOption,
+    StrategyName,
+    one_or_all,
+    preprocess_for,
+    split,
+)
+from minmargin.cli.progress import progress_bars
+from minmargin.cli.show import make_console, plain_table, show_batch
+
+campaign_app = typer.Typer(
+    name="campaign", help="Label in rounds: pick, label, look at the curve, and again."
+)
+app.add_typer(campaign_app)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")]
+# The leading \\b keeps the lines as they are, so that the example can be copied.
+_INIT_EXAMPLE = """\b
+Example:
+  minmargin campaign init cards --labeled labeled.csv --label-column y \\
+                          --pool 'pool/*.parquet' --id-column row_id --batch-size 200
+"""
+
+
+@campaign_app.callback(invoke_without_command=True)
+def _help(context: typer.Context) -> None:
+    """Label in rounds: pick, label, look at the curve, and again."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@campaign_app.command("init", epilog=_INIT_EXAMPLE)
+def init_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the campaign.")],
+    labeled: LabeledFiles,
+    label_column: LabelColumn,
+    pool: PoolFiles,
+    batch_size: Annotated[int, typer.Option(help="How many rows a round picks.")],
+    id_column: Annotated[
+        str | None, typer.Option(help="The pool's column that identifies a row; default: the row's number.")
+    ] = None,
+    features: Features = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Pool columns to carry into the batches, comma-separated or repeated."
+        ),
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help="Classes that are not among the labeled rows, comma-separated or repeated."
+        ),
+    ] = None,
+    held_out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Labeled rows to measure accuracy on; repeat for more."),
+    ] = None,
+    folds: Annotated[
+        int, typer.Option(help="Without held-out rows, accuracy is cross-validated so; 0: not measured.")
+    ] = 5,
+    strategy: StrategyName = "min-margin",
+    prefilter: Prefilter = None,
+    learner: LearnerName = "logistic",
+    n_models: NModels = 25,
+    bootstrap_fraction: BootstrapFraction = 1.0,
+    preprocess: PreprocessOption = None,
+    seed: Annotated[int | None, typer.Option(help="Repeats a campaign; settings.json records it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a campaign in a new folder."""
+    made = Campaign.init(
+        folder,
+        labeled=one_or_all(labeled),
+        label_column=label_column,
+        pool=one_or_all(pool),
+        batch_size=batch_size,
+        id_column=id_column,
+        features=split(features),
+        keep=split(keep) or [],
+        classes=split(classes) or [],
+        held_out=one_or_all(held_out) if held_out else None,
+        folds=folds,
+        strategy=strategy,
+        strategy_options={} if prefilter is None else {"prefilter": prefilter},
+        learner=learner,
+        n_models=n_models,
+        bootstrap_fraction=bootstrap_fraction,
+        preprocess=preprocess_for(preprocess, learner),
+        random_state=seed,
+    )
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder), "seed": made.settings.seed}, indent=2))
+        return
+    console = make_console()
+    console.print(f"A campaign begins in {escape(str(folder))} (seed {made.settings.seed}).")
+    _say_next(console, f"minmargin campaign next {shlex.quote(str(folder))}")
+
+
+@campaign_app.command("next", epilog="Example:\n\n  minmargin campaign next cards --csv")
+def next_command(
+    folder: Folder,
+    batch_size: Annotated[
+        int | None, typer.Option(help="How many rows to pick; default: as the campaign was begun.")
+    ] = None,
+    even_so: Annotated[
+        bool, typer.Option("--even-so", help="Go on although rows of the last round have no label.")
+    ] = False,
+    requeue: Annotated[
+        bool, typer.Option("--requeue", help="Put picked rows without a label back into the pool first.")
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write the batch as a CSV file too.")] = False,
+    n_jobs: NJobs = -1,
+    device: DeviceOption = "auto",
+    engine: EngineOption = "local",
+    address: Address = None,
+    checkpoint: CheckpointFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pick the next batch, with a model trained on all labels so far."""
+    campaign = Campaign.open(folder)
+    with progress_bars() as progress:
+        batch = campaign.next(
+            batch_size,
+            unlabeled_ok=even_so,
+            requeue=requeue,
+            csv=csv,
+            n_jobs=n_jobs,
+            device=device,
+            engine=engine,
+            address=address,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+    number = campaign.n_rounds
+    path = campaign.batch_path(number)
+    out = path.with_suffix(".csv") if csv else path
+    if as_json:
+        typer.echo(json.dumps({"round": number, "out": str(out), **batch.manifest}, indent=2))
+        return
+    console = make_console()
+    console.print(f"[bold]Round {number}[/bold]")
+    show_batch(batch, out, console)
+    _say_next(console, f"minmargin campaign add-labels {shlex.quote(str(folder))} labels.csv")
+
+
+@campaign_app.command("add-labels", epilog="Example:\n\n  minmargin campaign add-labels cards labels.csv")
+def add_labels_command(
+    folder: Folder,
+    labels: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Parquet, CSV, JSONL or Feather, with an id and a label column."),
+    ],
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The file's column of ids; default: the campaign's, or id (row, if rows have no id)."
+        ),
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="The file's column of labels; default: the campaign's, or label.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change labels that differ from those added before.")
+    ] = False,
+    new_classes: Annotated[
+        bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
+    ] = False,
+    n_jobs: NJobs = -1,
+    device: DeviceOption = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Add labels of picked rows, all or none, and measure what the model has learned. Twice does no harm."""
+    campaign = Campaign.open(folder)
+    added = campaign.add_labels(
+        labels,
+        id_column=id_column,
+        label_column=label_column,
+        replace=replace,
+        new_classes=new_classes,
+        n_jobs=n_jobs,
+        device=device,
+    )
+    status = campaign.status(n_jobs=n_jobs, device=device)
+    if as_json:
+        typer.echo(json.dumps({**added._asdict(), "status": status.to_dict()}, indent=2))
+        return
+    console = make_console()
+    parts = {
+        "new": added.new,
+        "known already": added.same,
+        "changed": added.changed,
+        "without a label": added.empty,
+    }
+    said = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "new")
+    console.print(f"Labels: {said}.")
+    console.print(escape(status.sentence))
+    go_on = "status" if status.rounds[-1].unlabeled else "next"
+    _say_next(console, f"minmargin campaign {go_on} {shlex.quote(str(folder))}")
+
+
+@campaign_app.command("status", epilog="Example:\n\n  minmargin campaign status cards")
+def status_command(
+    folder: Folder, n_jobs: NJobs = -1, device: DeviceOption = "auto", as_json: AsJson = False
+) -> None:
+    """Show the rounds and the learning curve."""
+    status = Campaign.open(folder).status(n_jobs=n_jobs, device=device)
+    if as_json:
+        typer.echo(json.dumps(status.to_dict(), indent=2))
+    else:
+        _show_status(status, make_console(quiet=False))
+
+
+@campaign_app.command("report", epilog="Example:\n\n  minmargin campaign report cards --out cards.html")
+def report_command(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the page goes; default: report.html in the campaign's folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write an HTML page on the campaign."""
+    path = Campaign.open(folder).report(folder / "report.html" if out is None else out)
+    if as_json:
+        typer.echo(json.dumps({"out": str(path)}, indent=2))
+    else:
+        make_console().print(f"Written to {escape(str(path))}.")
+
+
+def _show_status(status: Status, console: Console) -> None:
+    head, body = status.cells()
+    table = plain_table(f"Campaign {escape(status.folder)}: {escape(status.sentence)}")
+    for heading in head:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in body:
+        table.add_row(*line)
+    console.print(table)
+    for text in status.curve_lines():
+        console.print(escape(text))
+
+
+def _say_next(console: Console, command: str) -> None:
+    console.print(f"Next: [bold]{escape(command)}[/bold]")

@@ -1,0 +1,142 @@
+"""`minmargin campaign push` and `pull`: the rounds of a campaign through Label Studio."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from minmargin.campaign import Campaign
+from minmargin.cli.campaign import Folder, campaign_app
+from minmargin.cli.label_studio import (
+    DEFAULT_URL,
+    URL_VARIABLE,
+    as_project,
+    ask_for_token,
+    describe_pulled,
+    show_pulled,
+    show_pushed,
+)
+from minmargin.cli.options import AsJson, split
+from minmargin.cli.progress import progress_bars
+from minmargin.cli.show import make_console
+from minmargin.cli.shown import Columns, ImageColumn, Predictions, TextColumn
+from minmargin.errors import InputError
+from minmargin.integrations.batch_files import as_batch
+from minmargin.integrations.label_studio import Showing, pull, push
+from minmargin.integrations.label_studio.destination import Destination
+
+_Url = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help=f"The server's address; default: the last one, then ${URL_VARIABLE}, then {DEFAULT_URL}.",
+    ),
+]
+
+
+@campaign_app.command("push", epilog="Example:\n\n  minmargin campaign push cards --text-column text")
+def push_command(
+    folder: Folder,
+    project: Annotated[
+        str | None,
+        typer.Option(help="A project's number or title; default: the last one, then the folder's name."),
+    ] = None,
+    url: _Url = None,
+    number: Annotated[int | None, typer.Option("--round", help="The round; default: the last.")] = None,
+    text_column: TextColumn = None,
+    image_column: ImageColumn = None,
+    columns: Columns = None,
+    predictions: Predictions = True,
+    as_json: AsJson = False,
+) -> None:
+    """Push a round to Label Studio. Where it goes and what is shown is remembered for the next round."""
+    campaign = Campaign.open(folder)
+    batch = as_batch(campaign.batch(number), f"Round {number or campaign.n_rounds}")
+    asked = _asked(folder, url, project, text_column, image_column, split(columns))
+    showing = Showing.of(
+        batch,
+        text_column=asked.text_column,
+        image_column=asked.image_column,
+        columns=asked.columns,
+        classes=campaign.classes,
+    )
+    with progress_bars() as progress:
+        pushed = push(
+            showing,
+            url=asked.url,
+            project=asked.project,
+            predictions=predictions,
+            token=ask_for_token(asked.url),
+            progress=progress,
+        )
+    dataclasses.replace(asked, project=pushed.project).write(folder)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(pushed), indent=2))
+        return
+    console = make_console()
+    show_pushed(pushed, console)
+    console.print(f"Next: [bold]minmargin campaign pull {escape(shlex.quote(str(folder)))}[/bold]")
+
+
+@campaign_app.command("pull", epilog="Example:\n\n  minmargin campaign pull cards")
+def pull_command(
+    folder: Folder,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change labels that differ from those added before.")
+    ] = False,
+    new_classes: Annotated[
+        bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the labels that annotators gave so far. Twice does no harm."""
+    campaign = Campaign.open(folder)
+    destination = Destination.read(folder)
+    if destination is None:
+        raise InputError(
+            f"Campaign {str(folder)!r} has no project in Label Studio yet. Use minmargin campaign push first."
+        )
+    token = ask_for_token(destination.url)
+    pulled = pull(url=destination.url, project=destination.project, token=token)
+    added = campaign.add_labels(
+        pulled.labels, id_column="id", label_column="label", replace=replace, new_classes=new_classes
+    )
+    status = campaign.status()
+    if as_json:
+        counts = {"pulled": describe_pulled(pulled), **added._asdict(), "status": status.to_dict()}
+        typer.echo(json.dumps(counts, indent=2))
+        return
+    console = make_console()
+    show_pulled(pulled, console)
+    changed = f", {added.changed:,} changed" if added.changed else ""
+    console.print(f"Labels: {added.new:,} new, {added.same:,} known already{changed}.")
+    console.print(escape(status.sentence))
+    go_on = "pull" if status.rounds[-1].unlabeled else "next"
+    console.print(f"Next: [bold]minmargin campaign {go_on} {escape(shlex.quote(str(folder)))}[/bold]")
+
+
+def _asked(
+    folder: Path,
+    url: str | None,
+    project: str | None,
+    text_column: str | None,
+    image_column: str | None,
+    columns: list[str] | None,
+) -> Destination:
+    """Return where a round goes: as it is asked for, and else as the last one did."""
+    first = Destination(os.environ.get(URL_VARIABLE, DEFAULT_URL), folder.resolve().name)
+    last = Destination.read(folder) or first
+    if url not in {None, last.url}:  # another server, which has other numbers for its projects
+        last = dataclasses.replace(last, url=url, project=first.project)
+    if project is not None:
+        last = dataclasses.replace(last, project=as_project(project))
+    if (text_column, image_column, columns) == (None, None, None):
+        return last
+    return dataclasses.replace(last, text_column=text_column, image_column=image_column, columns=columns)

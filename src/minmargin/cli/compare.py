@@ -1,0 +1,166 @@
+"""`minmargin compare`: would picking have paid on data that is labeled already?"""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from minmargin.cli.app import app
+from minmargin.cli.completion import complete_device
+from minmargin.cli.options import (
+    BootstrapFraction,
+    Features,
+    LabelColumn,
+    LabeledFiles,
+    LearnerName,
+    NModels,
+    PreprocessOption,
+    one_or_all,
+    preprocess_for,
+    split,
+)
+from minmargin.cli.progress import progress_bars
+from minmargin.cli.show import make_console, plain_table
+from minmargin.compare import compare
+from minmargin.errors import InputError, MissingExtraError
+from minmargin.learners.reference import is_reference, make_learner
+
+if TYPE_CHECKING:
+    from minmargin.compare.comparison import Comparison
+
+# The leading \\b keeps the lines as they are, so that the example can be copied.
+_EXAMPLE = """\b
+Example:
+  minmargin compare --labeled labeled.csv --label-column y \\
+                    --strategies min-margin,margin,random --out curves
+"""
+
+
+@app.command("compare", epilog=_EXAMPLE)
+def compare_command(
+    labeled: LabeledFiles,
+    label_column: LabelColumn,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The folder for draws, results, pictures and a page; an interrupted run goes on from it."
+        ),
+    ],
+    strategies: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What to compare, comma-separated or repeated; default: min-margin,margin,random.",
+        ),
+    ] = None,
+    batch_sizes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NUMBERS", help="How many labels are added; default: fitting the table."),
+    ] = None,
+    rounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBERS", help="In how many rounds a batch is picked; 1,5 shows what one round costs."
+        ),
+    ] = None,
+    n_labeled: Annotated[int, typer.Option(help="How many rows are labeled from the start.")] = 100,
+    test_size: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Rows for testing: a fraction of all, or a whole number.")
+    ] = "0.5",
+    n_draws: Annotated[int, typer.Option(help="How often everything is dealt anew.")] = 50,
+    scoring: Annotated[
+        str, typer.Option(help="accuracy, or any scorer of scikit-learn, such as roc_auc or f1_macro.")
+    ] = "accuracy",
+    learner: LearnerName = "logistic",
+    n_models: NModels = 25,
+    bootstrap_fraction: BootstrapFraction = 1.0,
+    features: Features = None,
+    preprocess: PreprocessOption = None,
+    seed: Annotated[int | None, typer.Option(help="Repeats a comparison; its settings record it.")] = None,
+    n_jobs: Annotated[int, typer.Option(help="Draws that are played at a time; -1 uses all cores.")] = -1,
+    device: Annotated[
+        str,
+        typer.Option(help="Where networks are trained: auto, cpu or cuda.", autocompletion=complete_device),
+    ] = "auto",
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print advice, settings, curves and differences as JSON, for machines."),
+    ] = False,
+) -> None:
+    """Show whether picking would have paid on data that is labeled already, with which strategy and batch size."""
+    for library in ("matplotlib", "jinja2"):
+        if find_spec(library) is None:
+            raise MissingExtraError(
+                f"Pictures and the page need {library}, which is not installed. Use pip install 'minmargin[report]'."
+            )
+    with progress_bars() as progress:
+        comparison = compare(
+            one_or_all(labeled),
+            label_column,
+            strategies=split(strategies) or ("min-margin", "margin", "random"),
+            batch_sizes=None if batch_sizes is None else _numbers("--batch-sizes", batch_sizes),
+            n_labeled=n_labeled,
+            test_size=_test_size(test_size),
+            n_draws=n_draws,
+            learner=make_learner(learner) if is_reference(learner) else learner,
+            n_models=n_models,
+            bootstrap_fraction=bootstrap_fraction,
+            scoring=scoring,
+            rounds=1 if rounds is None else _numbers("--rounds", rounds),
+            features=split(features),
+            preprocess=preprocess_for(preprocess, learner),
+            random_state=seed,
+            n_jobs=n_jobs,
+            device=device,
+            out=out,
+            progress=progress,
+        )
+        comparison.write(out)
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), **comparison.to_dict()}, indent=2))
+    else:
+        show_comparison(comparison, out, make_console())
+
+
+def show_comparison(comparison: Comparison, out: Path, console: Console) -> None:
+    """Print the advice, the scores behind it, and where the rest is."""
+    shown = comparison.table
+    table = plain_table("")
+    for heading in shown.headings:
+        table.add_column(escape(heading), justify="right", no_wrap=True)
+    for row in shown.rows:
+        table.add_row(*map(escape, row))
+    console.print(f"[bold]{escape(comparison.advice)}[/bold]\n")
+    console.print(shown.title)
+    narrow = console.width
+    console.width = max(
+        narrow, console.measure(table).maximum
+    )  # a terminal wraps long lines, and cuts nothing
+    console.print(table)
+    console.width = narrow
+    console.print(escape(shown.note), style="dim")
+    console.print(
+        f"\nWritten to {escape(str(out))}: report.html, curves.png, curves.svg, results.parquet, comparison.json."
+    )
+
+
+def _numbers(flag: str, values: list[str]) -> list[int]:
+    try:
+        return [int(value) for value in split(values) or []]
+    except ValueError:
+        raise InputError(f"{flag} {','.join(values)} must be whole numbers, such as 50,100,200.") from None
+
+
+def _test_size(value: str) -> float:
+    try:
+        return int(value) if value.isdigit() else float(value)
+    except ValueError:
+        raise InputError(
+            f"--test-size {value} must be a fraction or a whole number, such as 0.5 or 2000."
+        ) from None

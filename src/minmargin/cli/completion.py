@@ -1,0 +1,33 @@
+"""What the shell offers when the tab key is pressed after an option: names that this package knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from minmargin.datasets import DATASETS
+from minmargin.engines import ENGINES
+from minmargin.learners import LEARNERS
+from minmargin.strategies import strategies
+
+
+def complete_strategy(incomplete: str) -> list[tuple[str, str]]:
+    """Return the strategies that begin so, with their meaning, which some shells show."""
+    return [(each.name, each.summary) for each in strategies() if each.name.startswith(incomplete)]
+
+
+def _from(names: Iterable[str]) -> Callable[[str], list[str]]:
+    known = list(names)
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return complete
+
+
+complete_learner = _from(LEARNERS)
+complete_dataset = _from(DATASETS)
+complete_engine = _from(ENGINES)
+complete_device = _from(["auto", "cpu", "cuda"])
+complete_experiment = _from(
+    ["gaussian", "theorem", "benchmark", "tuning", "mnist", "fashion", "large", "all"]
+)

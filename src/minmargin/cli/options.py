@@ -1,0 +1,107 @@
+"""Options that several commands have, and what their values mean."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from minmargin.cli.completion import (
+    complete_device,
+    complete_engine,
+    complete_learner,
+    complete_strategy,
+)
+from minmargin.learners import LEARNERS
+from minmargin.learners.reference import is_reference
+
+
+class PreprocessChoice(StrEnum):
+    """What `--preprocess` takes."""
+
+    AUTO = "auto"
+    NONE = "none"
+
+
+LabeledFiles = Annotated[
+    list[str],
+    typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more."),
+]
+LabelColumn = Annotated[str, typer.Option(help="The labeled files' column that holds the class.")]
+PoolFiles = Annotated[
+    list[str],
+    typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more."),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Feature columns, comma-separated or repeated; default: all."),
+]
+StrategyName = Annotated[
+    str,
+    typer.Option(help="How to pick; see 'minmargin strategies'.", autocompletion=complete_strategy),
+]
+Prefilter = Annotated[
+    int | None, typer.Option(help="For greedy strategies: keep only this many rows, by lowest margin.")
+]
+LearnerName = Annotated[
+    str,
+    typer.Option(
+        help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier or of torch modules.",
+        autocompletion=complete_learner,
+    ),
+]
+NModels = Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")]
+BootstrapFraction = Annotated[float, typer.Option(help="beta: size of a bootstrap draw, per class.")]
+PreprocessOption = Annotated[
+    PreprocessChoice | None,
+    typer.Option(
+        help="auto: impute and standardize numbers, one-hot encode texts. "
+        "Default: auto, but none for a package.module:factory.",
+    ),
+]
+NJobs = Annotated[int, typer.Option(help="Threads; -1 uses all cores.")]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        help="auto, cpu or cuda: auto is a GPU where there is one and the work is worth it.",
+        autocompletion=complete_device,
+    ),
+]
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        help="Where the pool is read: local, dask, ray or spark. It never changes the batch.",
+        autocompletion=complete_engine,
+    ),
+]
+Address = Annotated[
+    str | None, typer.Option(help="Where the engine's cluster is; default: processes on this machine.")
+]
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="A folder for what was found so far: if the command is interrupted, the same one goes on."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")]
+
+
+def split(values: list[str] | None) -> list[str] | None:
+    """Return names that were given comma-separated or repeated, or None if there are none."""
+    if not values:
+        return None
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def one_or_all(paths: list[str]) -> str | list[str]:
+    """Return the only path by itself, as messages name it, or all of them."""
+    return paths[0] if len(paths) == 1 else paths
+
+
+def preprocess_for(choice: PreprocessChoice | None, learner: str) -> Any:
+    """Return what was chosen; otherwise what suits a learner: one that a factory makes may see raw columns."""
+    if choice is not None:
+        return choice.value
+    return "none" if is_reference(learner) else "auto"

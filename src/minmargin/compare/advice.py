@@ -1,0 +1,173 @@
+"""Advice: what the curves say about whether to pick or to label at random, in one plain sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.compare.played import Line, Played
+from minmargin.compare.statistics import LEVEL, Difference, area, decide, paired_difference
+from minmargin.compare.words import Words
+
+RANDOM = "random"
+_WORTH_WHILE = 1.1  # times the labels that the others would need
+_NO_MATTER = 0.005  # half a point: a gain that is surely smaller is none worth speaking of
+
+
+def advise(played: Played, *, share: bool) -> str:
+    """Return whether a strategy pays, by how much and how certainly; and what rounds bring, if several were played.
+
+    Args:
+        played: the scores.
+        share: whether they are shares of rows, so that differences are points of a hundred.
+    """
+    words = Words(share)
+    to = reference(played)
+    rivals = [line for line in played.lines if line.strategy != to.strategy]
+    if not rivals:
+        return f"Only {to.strategy} was played, so there is nothing to compare it with."
+    return " ".join([_verdict(played, rivals, to, words), *_about_rounds(played, words)])
+
+
+def reference(played: Played) -> Line:
+    """Return the line that others have to beat: random if it was played, else the first."""
+    names = [line.strategy for line in played.lines]
+    return played.lines[names.index(RANDOM) if RANDOM in names else 0]
+
+
+def _verdict(played: Played, rivals: Sequence[Line], to: Line, words: Words) -> str:
+    difference = played.differences([(line, played.opponent(line, to.strategy)) for line in rivals])
+    decided = decide(difference)
+    if (decided > 0).any():
+        return _win(played, rivals, to, difference, decided, words)
+    if (decided < 0).any():
+        line, size = np.unravel_index(
+            int(np.where(decided < 0, difference.mean, np.inf).argmin()), decided.shape
+        )
+        cell = difference.cell(int(line), int(size))
+        return (
+            f"{_rule(to)}: nothing that was tried beats {to.strategy} here, and {rivals[int(line)]} scores "
+            f"{words.amount(-cell.mean)} less with {played.sizes[int(size)]:,} labels "
+            f"({words.interval(cell, sign=-1)})."
+        )
+    line, size = np.unravel_index(int(np.nanargmax(difference.mean)), decided.shape)
+    cell = difference.cell(int(line), int(size))
+    found = (
+        f"No clear difference: {_listed(rivals)} cannot be told from {to.strategy} at any size that was tried"
+    )
+    if words.share and difference.high.max() < _NO_MATTER:
+        found = (
+            f"{_rule(to)}: {_listed(rivals)} {'bring' if len(rivals) > 1 else 'brings'} next to nothing here"
+        )
+    return (
+        f"{found}; the largest gain, of {rivals[int(line)]} with {played.sizes[int(size)]:,} labels, is "
+        f"{words.amount(cell.mean)} ({words.interval(cell)})."
+    )
+
+
+def _win(
+    played: Played,
+    rivals: Sequence[Line],
+    to: Line,
+    difference: Difference,
+    decided: NDArray[np.int8],
+    words: Words,
+) -> str:
+    """Return the sentence for the line that is highest on the whole, among those that win somewhere."""
+    heights = np.array([area(played.of_line(line), played.sizes).mean() for line in rivals])
+    best = int(np.where((decided > 0).any(axis=1), heights, -np.inf).argmax())
+    size = int(np.where(decided[best] > 0, difference.mean[best], -np.inf).argmax())
+    cell, n_labels = difference.cell(best, size), played.sizes[size]
+    score = float(played.of_line(rivals[best])[size].mean())
+    needed = labels_needed(played, to, score)
+    pays = "pays" if needed >= _WORTH_WHILE * n_labels else "is ahead, but hardly"
+    sentence = (
+        f"{_capital(str(rivals[best]))} {pays}: with {n_labels:,} labels it scores {words.score(score)}, "
+        f"{words.amount(cell.mean)} more than {to.strategy} ({words.interval(cell)})"
+    )
+    if math.isinf(needed):
+        sentence += f"; {to.strategy} does not get there with {played.sizes[-1]:,}"
+    elif needed > n_labels:
+        sentence += f"; {to.strategy} needs about {_rounded(needed):,} for that"
+    equals = [
+        line
+        for place, line in enumerate(rivals)
+        if line.rounds == rivals[best].rounds
+        and place != best
+        and decided[place, size] > 0
+        and _no_difference(played, rivals[best], line, size)
+    ]
+    if equals:
+        sentence += f"; {_listed(equals)} {'does' if len(equals) == 1 else 'do'} about as well"
+    worse = [played.sizes[place] for place in np.flatnonzero(decided[best] < 0)]
+    if worse:
+        sentence += f"; with {_listed([f'{each:,}' for each in worse])} it is worse than {to.strategy}"
+    return sentence + "."
+
+
+def labels_needed(played: Played, line: Line, score: float) -> float:
+    """Return how many labels a line needs for a score, read off its mean curve; infinite if it never gets there."""
+    labels = [0, *played.sizes]
+    curve = [float(played.before.mean()), *played.of_line(line).mean(axis=-1).tolist()]
+    for place in range(1, len(labels)):
+        if curve[place] >= score:
+            if curve[place - 1] >= score:
+                return float(labels[place - 1])
+            way = (score - curve[place - 1]) / (curve[place] - curve[place - 1])
+            return float(labels[place - 1] + way * (labels[place] - labels[place - 1]))
+    return math.inf
+
+
+def _about_rounds(played: Played, words: Words) -> list[str]:
+    """Return what the most rounds bring over the fewest, for the first strategy that was played in several."""
+    by_strategy: dict[str, list[Line]] = {}
+    for line in played.lines:
+        by_strategy.setdefault(line.strategy, []).append(line)
+    several = [lines for lines in by_strategy.values() if len(lines) > 1]
+    if not several:
+        return []
+    few, many = several[0][0], several[0][-1]
+    difference = played.differences([(many, few)])
+    decided = decide(difference)[0]
+    named = f"{many.strategy} in {many.rounds} rounds"
+    if not decided.any():
+        return [f"No clear difference between {named} and in {few.rounds}."]
+    size = int(np.where(decided != 0, np.abs(difference.mean[0]), -np.inf).argmax())
+    cell, sign = difference.cell(0, size), int(decided[size])
+    amount = f"{words.amount(sign * cell.mean)} {'more' if sign > 0 else 'less'}"
+    sentence = f"{_capital(named)} instead of {few.rounds} scores {amount} with {played.sizes[size]:,} labels"
+    return [f"{sentence} ({words.interval(cell, sign=sign)})."]
+
+
+def _no_difference(played: Played, first: Line, second: Line, size: int) -> bool:
+    """Return whether two lines cannot be told apart, neither at one size nor over all of them."""
+    heights = [played.of_line(line) for line in (first, second)]
+    here = paired_difference(*(height[size] for height in heights))
+    overall = paired_difference(*(area(height, played.sizes) for height in heights))
+    return bool(min(here.p_value, overall.p_value) >= LEVEL)
+
+
+def _rule(to: Line) -> str:
+    return "Label at random" if to.strategy == RANDOM else f"Keep to {to.strategy}"
+
+
+def _listed(names: Sequence[object]) -> str:
+    *others, last = map(str, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _rounded(value: float) -> int:
+    """Return a number to two significant digits.
+
+    >>> _rounded(387.2), _rounded(12.4), _rounded(1234)
+    (390, 12, 1200)
+    """
+    unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
+    return int(round(value / unit) * unit)

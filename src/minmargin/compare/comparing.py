@@ -1,0 +1,100 @@
+"""compare: would picking have paid on this data, with which strategy and batch size?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minmargin.learners import Progress, silent
+from minmargin.provenance import Preprocess
+
+if TYPE_CHECKING:
+    from minmargin.compare.comparison import Comparison
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    strategies: Sequence[Any] = ("min-margin", "margin", "random"),
+    batch_sizes: Sequence[int] | int | None = None,
+    n_labeled: int = 100,
+    test_size: float = 0.5,
+    n_draws: int = 50,
+    learner: Any = "logistic",
+    n_models: int = 25,
+    bootstrap_fraction: float = 1.0,
+    scoring: Any = "accuracy",
+    rounds: int | Sequence[int] = 1,
+    features: str | Sequence[str] | None = None,
+    preprocess: Preprocess = "none",
+    random_state: Any = None,
+    n_jobs: int = -1,
+    device: str = "auto",
+    out: str | Path | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Return what the batches of several strategies would have been worth on data that is labeled already.
+
+    Draw after draw, a random sample of `n_labeled` rows is labeled, other rows are set aside for testing, and the rest
+    is the pool. Each strategy picks from it, its rows are labeled, and a model is trained anew and tried on the test
+    rows. All strategies play the same draws, so that differences are between strategies and not between samples. A
+    class that nobody has labeled yet is always predicted wrongly.
+
+    >>> import minmargin as mm
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = mm.compare(X, y, n_labeled=20, n_draws=5, batch_sizes=[10, 40], preprocess="auto", random_state=0)
+    >>> found.differences(to="random").column_names[:5]
+    ['strategy', 'rounds', 'batch_size', 'to', 'difference']
+
+    Args:
+        X: the rows: an array, a sparse matrix, a data frame, a list of texts, or a path to files.
+        y: their labels, of any type; or the name of the label column, if X is a frame or a path.
+        strategies: names from `minmargin.strategies()`, or strategies as `select` takes them.
+        batch_sizes: how many labels are added; by default a quarter of `n_labeled` to 16 times as many, by doublings,
+            as far as half the pool.
+        n_labeled: how many rows are labeled from the start.
+        test_size: how many rows are for testing: a fraction of all, or a whole number.
+        n_draws: how often everything is dealt anew. Intervals become narrower with the square root of it.
+        learner: as `select` takes it; also of the models that are tried.
+        n_models: K, how many members to train on bootstrap draws.
+        bootstrap_fraction: beta, the size of a bootstrap draw as a fraction of each class.
+        scoring: "accuracy", the name of a scikit-learn scorer, or a function of a fitted model, rows and labels;
+            higher is better.
+        rounds: in how many rounds a batch is picked, with a committee trained anew after each; several numbers, such
+            as (1, 5), show what a single round costs. Strategies that look at no model are played in one.
+        features: the feature columns; by default all of X but the label. A single name hands that column over as a
+            one-dimensional list of texts.
+        preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
+        random_state: the seed; None takes a fresh one, which the settings record.
+        n_jobs: how many draws are played at a time, in processes of their own; -1 uses all cores.
+        device: where networks are trained: "cpu", "cuda", or "auto".
+        out: a folder for finished draws. The same call later goes on from there; one with other settings or other data
+            is refused.
+        progress: called with a stage, the draws done and their total.
+    """
+    from minmargin.compare.plan import Plan  # noqa: PLC0415 - few programs compare, and it imports scikit-learn
+    from minmargin.compare.run import run, seed_of  # noqa: PLC0415 - as above
+
+    folder = None if out is None else Path(out)
+    plan = Plan.of(
+        X,
+        y,
+        strategies=strategies,
+        batch_sizes=batch_sizes,
+        n_labeled=n_labeled,
+        test_size=test_size,
+        n_draws=n_draws,
+        learner=learner,
+        n_models=n_models,
+        bootstrap_fraction=bootstrap_fraction,
+        scoring=scoring,
+        rounds=rounds,
+        features=features,
+        preprocess=preprocess,
+        random_state=seed_of(folder) if random_state is None else random_state,
+        device=device,
+    )
+    return run(plan, folder, n_jobs=n_jobs, progress=progress)

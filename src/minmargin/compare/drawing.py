@@ -1,0 +1,173 @@
+"""The picture of a comparison: scores against batch size, and how far ahead of the reference each line is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from minmargin.atomic import write_whole
+from minmargin.compare.advice import reference
+from minmargin.compare.played import Line, Played
+from minmargin.compare.statistics import paired_difference
+from minmargin.compare.words import Words
+from minmargin.errors import InputError
+from minmargin.report.drawing import COLORS, Axes, Figure, drawn, inline
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_FORMATS = (".png", ".svg", ".pdf")
+_SOLID = "-"
+
+
+class _Look(NamedTuple):
+    """How a line is drawn."""
+
+    color: str
+    style: Any = _SOLID
+    width: float = 1.4
+
+
+#: Strategies have the colors that they have elsewhere, as far as a page has enough.
+_LOOKS: Mapping[str, _Look] = {
+    "min-margin": _Look("vermilion", width=2.2),
+    "margin": _Look("blue", width=1.8),
+    "random": _Look("muted", (0, (4, 2)), 1.6),
+    "committee": _Look("green"),
+    "var-softmax": _Look("purple"),
+    "random-margin-mix": _Look("gold"),
+    "mean-margin": _Look("blue", (0, (5, 1.5, 1, 1.5))),
+    "margin-of-mean": _Look("purple", (0, (1, 1.5))),
+    "balanced-margin": _Look("gold", (0, (5, 1.5, 1, 1.5))),
+    "k-centers": _Look("green", (0, (3, 1.5))),
+    "true-margin": _Look("ink", (0, (1, 1.2)), 1.6),
+}
+_OTHERS = [_Look(color, (0, (2, 1))) for color in ("ink", "green", "purple", "gold", "blue")]
+_IN_ROUNDS = ["o", "s", "^", "D"]  # rounds are told apart by marks
+
+
+def draw_curves(played: Played, scoring: str, words: Words) -> Markup:
+    """Return mean scores with 95% intervals, to stand in a page."""
+    with drawn(4.6, 3.3) as (figure, axes):
+        _draw_scores(axes, played, scoring, words)
+        _add_legend(figure, played, 4.6)
+        return inline(figure, f"Mean test {scoring} by batch size, a line for each strategy.")
+
+
+def draw_differences(played: Played, words: Words) -> Markup:
+    """Return paired differences to the reference with 95% intervals, to stand in a page."""
+    with drawn(4.6, 3.3) as (figure, axes):
+        _draw_differences(axes, played, words)
+        _add_legend(figure, played, 4.6)
+        return inline(
+            figure, f"How far ahead of {reference(played).strategy} each strategy is, by batch size."
+        )
+
+
+def save(played: Played, path: str | Path, scoring: str, words: Words) -> Path:
+    """Write both as one picture, in the format that the path's suffix names, and return its path."""
+    path = Path(path)
+    form = path.suffix.lower()
+    if form not in _FORMATS:
+        raise InputError(f"{str(path)!r} is no picture. Use one of {', '.join(_FORMATS)}.")
+    with drawn(9.2, 3.6, ncols=2) as (figure, (left, right)):
+        _draw_scores(left, played, scoring, words)
+        _draw_differences(right, played, words, labeled=False)
+        _add_legend(figure, played, 9.2)
+        metadata: dict[str, Any] = {"Date": None} if form == ".svg" else {}
+        metadata |= {"CreationDate": None} if form == ".pdf" else {}
+        return write_whole(
+            path,
+            lambda file: figure.savefig(file, format=form[1:], dpi=160, facecolor="white", metadata=metadata),
+        )
+
+
+def _draw_scores(axes: Axes, played: Played, scoring: str, words: Words) -> None:
+    factor = 100 if words.share else 1
+    before = factor * float(played.before.mean())
+    axes.axhline(before, color=COLORS["faint"], linewidth=0.9, zorder=1, label="before")
+    for line in played.lines:
+        scores = played.of_line(line)
+        band = paired_difference(scores, np.zeros_like(scores))
+        color = COLORS[_look(line, played.lines).color]
+        axes.fill_between(
+            played.sizes, factor * band.low, factor * band.high, color=color, alpha=0.13, linewidth=0
+        )
+        _draw_line(axes, played, line, factor * band.mean, str(line))
+    axes.set_ylabel(f"test {scoring.replace('_', ' ')}{', %' if words.share else ''}")
+    _label_sizes(axes, played.sizes)
+
+
+def _draw_differences(axes: Axes, played: Played, words: Words, *, labeled: bool = True) -> None:
+    factor = 100 if words.share else 1
+    to = reference(played)
+    look = _look(to, played.lines)
+    axes.axhline(0, color=COLORS[look.color], linestyle=look.style, linewidth=look.width)
+    others = [line for line in played.lines if line != to]
+    if others:
+        ahead = played.differences([(line, played.opponent(line, to.strategy)) for line in others])
+    apart = 1.03
+    for number, line in enumerate(others):
+        shifted = np.array(played.sizes) * apart ** (number - (len(others) - 1) / 2)
+        reach = factor * (ahead.high[number] - ahead.mean[number])
+        color = COLORS[_look(line, played.lines).color]
+        axes.errorbar(
+            shifted,
+            factor * ahead.mean[number],
+            reach,
+            fmt="none",
+            ecolor=color,
+            elinewidth=1.0,
+            capsize=2,
+            zorder=2,
+        )
+        _draw_line(
+            axes, played, line, factor * ahead.mean[number], str(line) if labeled else None, at=shifted
+        )
+    axes.set_ylabel(f"{words.unit} ahead of {to.strategy}".lstrip())
+    _label_sizes(axes, played.sizes)
+
+
+def _draw_line(
+    axes: Axes, played: Played, line: Line, heights: Any, label: str | None, at: Any = None
+) -> None:
+    look = _look(line, played.lines)
+    rounds = sorted({each.rounds for each in played.lines})
+    mark = _IN_ROUNDS[(rounds.index(line.rounds) - 1) % len(_IN_ROUNDS)] if line.rounds > rounds[0] else None
+    axes.plot(
+        played.sizes if at is None else at,
+        heights,
+        color=COLORS[look.color],
+        linestyle=look.style,
+        linewidth=look.width,
+        marker=mark,
+        markersize=4,
+        label=label,
+        zorder=4 if line.strategy == "min-margin" else 3,
+    )
+
+
+def _look(line: Line, lines: Sequence[Line]) -> _Look:
+    if line.strategy in _LOOKS:
+        return _LOOKS[line.strategy]
+    others = list(dict.fromkeys(each.strategy for each in lines if each.strategy not in _LOOKS))
+    return _OTHERS[others.index(line.strategy) % len(_OTHERS)]
+
+
+def _add_legend(figure: Figure, played: Played, width: float) -> None:
+    """Name the lines above a figure of some inches, in as many columns as the longest name leaves room for."""
+    longest = max(len(str(line)) for line in played.lines)
+    figure.legend(
+        loc="outside upper left", ncols=max(int(width / (0.5 + 0.075 * longest)), 1), columnspacing=1.2
+    )
+
+
+def _label_sizes(axes: Axes, sizes: Sequence[int]) -> None:
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("labels added")
+    axes.grid(axis="y")

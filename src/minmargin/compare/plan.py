@@ -1,0 +1,210 @@
+"""A plan: the games, the table they are played on, and all that must hold before the first model is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from minmargin.checks import check_count
+from minmargin.compare.game import Game, split_evenly
+from minmargin.compare.network_trainer import NetworkTrainer
+from minmargin.compare.played import make_table
+from minmargin.compare.scoring import SklearnScoring, resolve_scoring
+from minmargin.compare.split import Split, as_list, check_rounds
+from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
+from minmargin.device import Device, check_device, resolve_device
+from minmargin.errors import InputError, listing
+from minmargin.labeled import LabeledSet
+from minmargin.learners import LogisticLearner, MLPLearner
+from minmargin.learners.module import ModuleLearner
+from minmargin.provenance import Preprocess
+from minmargin.strategies import Strategy, check_strategy, resolve_strategy
+from minmargin.training import Training
+
+# What the results of a draw do not depend on.
+_BY_THE_WAY = {"n_draws", "n_pool", "class_counts"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `compare` is going to play, checked.
+
+    Attributes:
+        split: deals the table.
+        games: one for each number of rounds.
+        n_draws: how often the table is dealt.
+        device: where networks are trained.
+        settings: all of this in plain values, for people and files.
+    """
+
+    split: Split
+    games: tuple[Game, ...]
+    n_draws: int
+    device: Device
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        strategies: Any,
+        batch_sizes: Any,
+        n_labeled: Any,
+        test_size: Any,
+        n_draws: Any,
+        learner: Any,
+        n_models: Any,
+        bootstrap_fraction: float,
+        scoring: Any,
+        rounds: Any,
+        features: str | Sequence[str] | None,
+        preprocess: Preprocess,
+        random_state: Any,
+        device: str,
+    ) -> Plan:
+        """Return the plan for these arguments of `compare`, or say why it cannot work."""
+        chosen = _check_strategies(strategies)
+        scored_by = resolve_scoring(scoring)
+        n_draws = check_count("n_draws", n_draws, least=2, usual=50)
+        n_models = check_count("n_models", n_models, least=0, usual=25)
+        check_device(device)
+        table = LabeledSet.of(X, y, features=features)
+        training = Training.of(
+            table,
+            learner=learner,
+            bootstrap_fraction=bootstrap_fraction,
+            random_state=random_state,
+            preprocess=preprocess,
+        )
+        for strategy in chosen:
+            probabilistic = training.learner.probabilistic
+            check_strategy(strategy, n_models, training.learner.name, probabilistic=probabilistic)
+        converted = _convert(training)
+        split = Split.of(
+            converted,
+            n_labeled=n_labeled,
+            test_size=test_size,
+            bootstrap_fraction=training.bootstrap_fraction,
+            seed=training.bootstrap.seeds.root,
+            n_draws=n_draws,
+        )
+        sizes = split.check_batch_sizes(batch_sizes)
+        in_rounds = check_rounds(rounds, sizes)
+        for strategy in chosen:  # its own settings may not fit a batch
+            for size in {part for each in sizes for n in in_rounds for part in split_evenly(each, n)}:
+                strategy.shortlists(size)
+        if isinstance(scored_by, SklearnScoring):
+            scored_by.rehearse(table, "probabilities" if training.learner.probabilistic else "values")
+        game = partial(
+            Game,
+            _trainer(training, converted),
+            batch_sizes=sizes,
+            n_models=n_models,
+            bootstrap_fraction=training.bootstrap_fraction,
+            scoring=scored_by,
+        )
+        settings = {
+            "strategies": [_described(strategy) for strategy in chosen],
+            "batch_sizes": list(sizes),
+            "rounds": list(in_rounds),
+            "n_labeled": split.n_labeled,
+            "n_test": split.n_test,
+            "n_pool": split.n_pool,
+            "n_draws": n_draws,
+            "learner": training.learner.name,
+            "n_models": n_models,
+            "bootstrap_fraction": training.bootstrap_fraction,
+            "preprocess": preprocess,
+            "scoring": scored_by.name,
+            "seed": split.seed,
+            **table.describe(),
+        }
+        return cls(split, _games(chosen, in_rounds, game), n_draws, _device(training, device), settings)
+
+    @property
+    def rules(self) -> str:
+        """Everything that the results of a draw depend on."""
+        return "; ".join(
+            f"{name}={value}" for name, value in self.settings.items() if name not in _BY_THE_WAY
+        )
+
+    def play(self, draw: int) -> pa.Table:
+        """Return the results of a draw, in the columns of `played.SCHEMA`."""
+        deal = self.split.deal(draw)
+        tables = []
+        for number, game in enumerate(self.games):
+            (outcomes,) = game.play([deal], device=self.device)
+            # Without a batch, the model is the same in every game.
+            tables.append(make_table(draw, game.rounds, outcomes[min(number, 1) :]))
+        return pa.concat_tables(tables)
+
+
+def _check_strategies(strategies: Any) -> list[Strategy]:
+    chosen = [resolve_strategy(strategy) for strategy in as_list(strategies)]
+    if not chosen:
+        raise InputError("strategies is empty. Name at least one; mm.strategies() lists them.")
+    names = [strategy.name for strategy in chosen]
+    repeated = [name for place, name in enumerate(names) if name in names[:place]]
+    if repeated:
+        raise InputError(f"strategies has {listing(repeated)} twice. Results could not tell them apart.")
+    return chosen
+
+
+def _convert(training: Training) -> LabeledSet:
+    """Return the table, its values checked; as a matrix if the learner is one of ours, which sees nothing else."""
+    table, intake = training.labeled, training.intake
+    names = None if intake.columns is None else [column.name for column in intake.columns]
+    X = intake.convert(table.rows, names, first_row=0, what="labeled").X
+    if training.preprocess == "none" and isinstance(training.learner, (LogisticLearner, MLPLearner)):
+        return replace(table, rows=X, columns=None)
+    return table
+
+
+def _trainer(training: Training, table: LabeledSet) -> Trainer:
+    """Return what trains many models at a time, if it can train these; else what trains any."""
+    learner = training.learner
+    numbers = table.columns is None and (sparse.issparse(table.rows) or isinstance(table.rows, np.ndarray))
+    if training.preprocess == "none" and numbers:
+        if isinstance(learner, LogisticLearner) and learner.class_weight is None:
+            return LogisticTrainer(learner)
+        if isinstance(learner, MLPLearner) and learner.patience is None and learner.class_weight is None:
+            return NetworkTrainer(learner, len(table.classes))
+    return AnyTrainer(learner, training.preprocess)
+
+
+def _games(
+    strategies: Sequence[Strategy], rounds: Sequence[int], game: Callable[..., Game]
+) -> tuple[Game, ...]:
+    """Return a game for each number of rounds. Strategies that look at no model are played in one round only."""
+    by_chance = {strategy.name for strategy in strategies if strategy.needs == "nothing"}
+    games = []
+    for n_rounds in sorted({*rounds, 1}):
+        some = [
+            strategy
+            for strategy in strategies
+            if (n_rounds == 1 if strategy.name in by_chance else n_rounds in rounds)
+        ]
+        if some:
+            games.append(game(strategies=tuple(some), rounds=n_rounds))
+    return tuple(games)
+
+
+def _described(strategy: Strategy) -> str:
+    """Return a strategy's name, with the options that were given."""
+    options = {name: value for name, value in getattr(strategy, "options", {}).items() if value is not None}
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return f"{strategy.name}({given})" if given else strategy.name
+
+
+def _device(training: Training, device: str) -> Device:
+    """Return where networks are trained. Other learners need a GPU for large pools only, so it has to be asked for."""
+    networks = isinstance(training.learner, (MLPLearner, ModuleLearner))
+    return resolve_device(device) if networks or device == "cuda" else "cpu"

@@ -1,0 +1,49 @@
+"""Where the rounds of a campaign go: remembered in its folder, so that it need not be said again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from minmargin.atomic import write_json
+from minmargin.errors import InputError
+
+_FILE = "label-studio.json"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A project, and what its annotators are shown. There is no token in it.
+
+    Attributes:
+        url: the server's address.
+        project: the project's number, or its title as long as it has not been made.
+        text_column: the column with the text to show.
+        image_column: the column with the image to show.
+        columns: the columns to show as a table; None shows all, if neither text nor image is shown.
+    """
+
+    url: str
+    project: int | str
+    text_column: str | None = None
+    image_column: str | None = None
+    columns: list[str] | None = None
+
+    @classmethod
+    def read(cls, folder: Path) -> Destination | None:
+        """Return what a campaign's folder remembers; None if nothing was pushed yet."""
+        path = folder / _FILE
+        if not path.exists():
+            return None
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"{str(path)!r} does not tell the project ({error}). Remove it, and push with --project."
+            ) from error
+
+    def write(self, folder: Path) -> None:
+        """Remember this in a campaign's folder."""
+        write_json(folder / _FILE, dataclasses.asdict(self))

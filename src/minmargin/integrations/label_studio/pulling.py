@@ -1,0 +1,121 @@
+"""pull: the labels that annotators gave, by row id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from minmargin.integrations.label_studio.interface import read_interface
+from minmargin.integrations.label_studio.server import Server, Task
+from minmargin.integrations.label_studio.tasks import ROW_ID
+from minmargin.integrations.label_studio.votes import Tie, Vote, count_votes, settle
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What annotators have said so far.
+
+    Attributes:
+        labels: an Arrow table with the columns id and label: one row for each row that has a label.
+        ties: the rows on which annotators disagree evenly; they have no label.
+        n_rows: how many rows the project has.
+        n_skipped: how many rows have no label because every annotator skipped them.
+        n_waiting: how many rows nobody has annotated yet.
+        n_other: how many tasks are none of ours.
+    """
+
+    labels: pa.Table
+    ties: tuple[Tie, ...]
+    n_rows: int
+    n_skipped: int
+    n_waiting: int
+    n_other: int
+
+
+def pull(*, url: str, project: int | str, token: str | None = None) -> Pulled:
+    """Return the labels of a project's rows: for each, the class that most annotators chose.
+
+    Skipped and empty annotations are no votes. Of several by one annotator the last counts.
+
+    Args:
+        url: the server's address.
+        project: the project's number or title.
+        token: a personal access token or a legacy token; by default that of $LABEL_STUDIO_API_KEY.
+    """
+    with Server.at(url, token) as server:
+        used = server.get_project(project)
+        control = read_interface(used.config, str(used)).control
+        return tally(server.tasks(used, annotations=True), control)
+
+
+def tally(tasks: Iterable[Task], control: str) -> Pulled:
+    """Return what the annotations of tasks come to; `control` names the choices."""
+    votes: dict[int | str, list[Vote]] = {}
+    n_other = 0
+    for task in tasks:
+        if ROW_ID in task.data:
+            cast = votes.setdefault(task.data[ROW_ID], [])
+            cast += _votes(task.annotations, control, like=task.data.get("predicted"))
+        else:
+            n_other += 1
+    labels, ties = settle({identity: count_votes(cast) for identity, cast in votes.items()})
+    n_waiting = sum(not cast for cast in votes.values())
+    return Pulled(
+        labels=pa.table({"id": _column(labels), "label": _column(labels.values())}),
+        ties=tuple(ties),
+        n_rows=len(votes),
+        n_skipped=len(votes) - len(labels) - len(ties) - n_waiting,
+        n_waiting=n_waiting,
+        n_other=n_other,
+    )
+
+
+def _votes(annotations: Iterable[dict[str, Any]], control: str, *, like: Any) -> list[Vote]:
+    """Return the votes of one task, oldest first."""
+    return [
+        Vote(
+            annotator=_annotator(each.get("completed_by")),
+            label=None if each.get("was_cancelled") else _choice(each.get("result"), control, like),
+        )
+        for each in sorted(annotations, key=lambda each: each["id"])
+    ]
+
+
+def _annotator(completed_by: Any) -> int | None:
+    return completed_by.get("id") if isinstance(completed_by, dict) else completed_by  # as the server is set
+
+
+def _choice(result: Any, control: str, like: Any) -> Any:
+    """Return the one class that an annotation chose; None if it chose none, or several."""
+    chosen = [
+        name
+        for part in result or []
+        if part.get("from_name") == control
+        for name in part.get("value", {}).get("choices", [])
+    ]
+    return _as_class(chosen[0], like) if len(chosen) == 1 else None
+
+
+def _as_class(text: str, like: Any) -> Any:
+    """Return a choice, which is a text, as a class of the type that the model's classes have.
+
+    >>> [_as_class("3", like=7), _as_class("3", like="7"), _as_class("False", like=True), _as_class("none", like=7)]
+    [3, '3', False, 'none']
+    """
+    if isinstance(like, bool):
+        return {"True": True, "False": False}.get(text, text)
+    try:
+        return type(like)(text) if isinstance(like, (int, float)) else text
+    except ValueError:  # a class that was added in the project
+        return text
+
+
+def _column(values: Iterable[Any]) -> pa.Array:
+    """Return an Arrow column; of texts, if the values are of several types."""
+    values = list(values)
+    if len({type(value) for value in values}) > 1:
+        values = list(map(str, values))
+    return pa.array(values) if values else pa.array([], pa.string())

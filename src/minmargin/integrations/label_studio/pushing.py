@@ -1,0 +1,148 @@
+"""push: a batch into a Label Studio project. A second push of the same rows adds nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minmargin.errors import InputError
+from minmargin.integrations.items import Showing
+from minmargin.integrations.label_studio.interface import (
+    Interface,
+    check_interface,
+    make_interface,
+    read_interface,
+)
+from minmargin.integrations.label_studio.server import (
+    LabelStudioError,
+    Project,
+    Server,
+    check_title,
+)
+from minmargin.integrations.label_studio.tasks import ROW_ID, make_data, make_task
+from minmargin.learners import Progress, silent
+
+# One import is one transaction of the server. Modest ones: what a server that goes away has taken is kept.
+_MOST_TASKS = 100
+_MOST_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What a push did.
+
+    Attributes:
+        project: the project's number.
+        title: its title.
+        address: its page.
+        created: whether the push made it.
+        n_added: how many rows became tasks.
+        n_present: how many rows were tasks already.
+    """
+
+    project: int
+    title: str
+    address: str
+    created: bool
+    n_added: int
+    n_present: int
+
+
+def push(
+    showing: Showing,
+    *,
+    url: str,
+    project: int | str,
+    predictions: bool = True,
+    token: str | None = None,
+    progress: Progress = silent,
+) -> Pushed:
+    """Make tasks of the rows of a batch, in its order, and return what was added.
+
+    Rows that the project has are left alone, by their id: push again after any failure.
+
+    Args:
+        showing: the batch, and what is shown of its rows.
+        url: the server's address.
+        project: a project's number, or its title; a title that no project has makes one.
+        predictions: whether annotators see the model's guess.
+        token: a personal access token or a legacy token; by default that of $LABEL_STUDIO_API_KEY.
+        progress: called with a stage, the tasks sent and their number.
+    """
+    config = make_interface(showing)
+    if isinstance(project, str):
+        check_title(project)
+    with Server.at(url, token) as server:
+        found = server.find_project(project)
+        known = {} if found is None else _known_rows(server, found)
+        name = "The new project" if found is None else str(found)
+        interface = read_interface(config if found is None else found.config, name)
+        _check_rows(showing, interface, known, name)
+        used = found or server.make_project(str(project), config)
+        tasks = (
+            make_task(item, interface, predictions=predictions)
+            for item in showing.items()
+            if item.id not in known
+        )
+        n_new = sum(identity not in known for identity in showing.ids)
+        _add(server, used, tasks, n_new, progress)
+    address = f"{server.url}/projects/{used.id}"
+    return Pushed(used.id, used.title, address, found is None, n_new, len(showing) - n_new)
+
+
+def _add(
+    server: Server, project: Project, tasks: Iterable[dict[str, Any]], n_tasks: int, progress: Progress
+) -> None:
+    """Send the tasks in chunks, or say how far it came."""
+    n_added = 0
+    for chunk in in_chunks(tasks):
+        try:
+            server.add_tasks(project, chunk)
+        except LabelStudioError as error:
+            raise LabelStudioError(
+                f"{error} {n_added:,} of {n_tasks:,} new rows were added before. Push again: no row is added twice."
+            ) from None
+        n_added += len(chunk)
+        progress("pushing", n_added, n_tasks)
+
+
+def in_chunks(
+    tasks: Iterable[dict[str, Any]], most_tasks: int = _MOST_TASKS, most_bytes: int = _MOST_BYTES
+) -> Iterator[list[dict[str, Any]]]:
+    """Return the tasks in order, in lists that are not too long and, unless one task is, not too large."""
+    chunk: list[dict[str, Any]] = []
+    n_bytes = 0
+    for task in tasks:
+        size = len(json.dumps(task))
+        if chunk and (len(chunk) == most_tasks or n_bytes + size > most_bytes):
+            yield chunk
+            chunk, n_bytes = [], 0
+        chunk.append(task)
+        n_bytes += size
+    if chunk:
+        yield chunk
+
+
+def _known_rows(server: Server, project: Project) -> dict[int | str, Any]:
+    """Return what the project's tasks show of each row that it has, by the row's id."""
+    tasks = server.tasks(project, annotations=False)
+    return {task.data[ROW_ID]: _shown(task.data) for task in tasks if ROW_ID in task.data}
+
+
+def _check_rows(showing: Showing, interface: Interface, known: Mapping[int | str, Any], project: str) -> None:
+    """Look at every row before any is sent: images must be readable, and known rows must be the same rows."""
+    for item in showing.items():
+        data = make_data(item)
+        check_interface(interface, showing, data, project)
+        if item.id in known and known[item.id] != _shown(data):
+            raise InputError(
+                f"{project} has a row {item.id!r} that shows something else. Use a project for each pool, or an "
+                "id_column whose values are unique across pools."
+            )
+
+
+def _shown(data: Mapping[str, Any]) -> Any:
+    """Return what tells a row from another with the same id. An image may be kept in another form: it tells nothing."""
+    return data.get("text"), data.get("columns")

@@ -1,0 +1,42 @@
+"""Tasks as Label Studio imports them: what is shown of a row, what is known of it, and the model's guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from minmargin.integrations.items import Item, Showing
+from minmargin.integrations.label_studio.interface import Interface, make_interface, read_interface
+
+#: One name for all rounds: a project shows the predictions of one model version only.
+MODEL_VERSION = "minmargin"
+
+#: The field of a task's data that says which row it is.
+ROW_ID = "row_id"
+
+
+def make_task(item: Item, interface: Interface, *, predictions: bool = True) -> dict[str, Any]:
+    """Return a row as a task; its prediction is the base's guess, with the batch's score."""
+    task: dict[str, Any] = {"data": make_data(item)}
+    if predictions:
+        guess = {
+            "from_name": interface.control,
+            "to_name": interface.target,
+            "type": "choices",
+            "value": {"choices": [str(item.predicted)]},
+        }
+        task["predictions"] = [{"model_version": MODEL_VERSION, "score": item.score, "result": [guess]}]
+    return task
+
+
+def make_data(item: Item) -> dict[str, Any]:
+    """Return the data of a task: the fields that an interface can show, then those for the list of tasks."""
+    shown = {"text": item.text, "image": item.image, "columns": item.columns or None}
+    return {**{name: value for name, value in shown.items() if value is not None}, **item.facts()}
+
+
+def make_tasks(showing: Showing, *, predictions: bool = True) -> Iterator[dict[str, Any]]:
+    """Return the tasks of a batch, in its order, for the interface that `make_interface` makes."""
+    interface = read_interface(make_interface(showing), "the project")
+    for item in showing.items():
+        yield make_task(item, interface, predictions=predictions)

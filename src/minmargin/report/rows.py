@@ -1,0 +1,134 @@
+"""The picked rows of a report: which of their columns are shown, and as what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from minmargin.batch import to_column
+from minmargin.errors import InputError, listing
+from minmargin.origin import Origin
+from minmargin.report import words
+from minmargin.report.look import N_LISTED, Look
+from minmargin.report.pictures import Pictures, check_shape, rows_as_pictures, thumbnails
+from minmargin.report.table import (
+    N_COLUMNS,
+    TableColumn,
+    cut_texts,
+    number_column,
+    picture_column,
+    pool_column,
+    text_column,
+)
+
+if TYPE_CHECKING:
+    from minmargin.batch import Batch
+
+
+class RowTable(NamedTuple):
+    """The columns of the table, and what it leaves out, in sentences."""
+
+    columns: list[TableColumn]
+    missing: list[str]
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The cells, row by row."""
+        return list(zip(*(column.cells for column in self.columns), strict=True))
+
+
+def names_to_show(batch: Batch, origin: Origin, image_column: str | None) -> list[str]:
+    """Return the pool's columns that the table shows and that the batch does not have: texts, or a few numbers."""
+    kept = [] if batch.kept is None else batch.kept.column_names
+    schema, features = origin.scan.source.pool.schema, origin.scan.source.features or ()
+    kinds = {column.name: column.kind for column in schema.columns or ()}
+    texts = [name for name in features if kinds[name] == "text"]
+    others = list(features) if not kept and len(features) <= N_COLUMNS else []
+    images = [] if image_column is None else [image_column]
+    return [name for name in dict.fromkeys([*images, *texts, *others]) if name not in kept]
+
+
+def list_rows(
+    batch: Batch, look: Look | None, image_column: str | None, image_shape: Sequence[int] | None
+) -> RowTable:
+    """Return the table of the first picks."""
+    n = min(len(batch), N_LISTED)
+    values = _pool_values(batch, look, n)
+    columns = [number_column("rank", range(1, n + 1))]
+    missing: list[str] = []
+    pictures = _pictures(look, values, n, image_column, image_shape)
+    if pictures is not None:
+        columns.append(picture_column("image", pictures.shown))
+        missing += pictures.missing
+    if batch.ids is not None:
+        columns.append(pool_column("id", pa.array(batch.ids[:n].tolist())))
+    columns.append(number_column("row", batch.rows[:n].tolist()))
+    shown = [name for name in values if name != image_column]
+    columns += [pool_column(name, values[name]) for name in shown[:N_COLUMNS]]
+    if len(shown) > N_COLUMNS:
+        missing.append(f"Not shown are the columns {listing(shown[N_COLUMNS:])}.")
+    columns += [
+        text_column("predicted", batch.predicted[:n].tolist()),
+        number_column("score", batch.scores[:n].tolist()),
+        text_column("reason", _reasons(batch, look, n)),
+    ]
+    if n < len(batch):
+        missing.append(
+            f"These are the first {n:,} of {len(batch):,} picks; the batch's file has all of them."
+        )
+    cut, said = cut_texts(columns)
+    return RowTable(cut, [*missing, *([said] if said else [])])
+
+
+def _pool_values(batch: Batch, look: Look | None, n: int) -> dict[str, Any]:
+    """Return the values of the pool's columns that are known of the first n picks."""
+    values: dict[str, Any] = {}
+    if look is not None and "text" in look.picks.notes:
+        values["text"] = pa.array([str(text) for text in look.picks.notes["text"][:n]])
+    if batch.kept is not None:
+        values |= {name: batch.kept[name].slice(0, n) for name in batch.kept.column_names}
+    if look is not None and look.picks.columns is not None:
+        frame = look.picks.columns
+        values |= {name: to_column(frame[name][:n], whole=False) for name in look.shown if name not in values}
+    return values
+
+
+def _pictures(
+    look: Look | None,
+    values: dict[str, Any],
+    n: int,
+    image_column: str | None,
+    image_shape: Sequence[int] | None,
+) -> Pictures | None:
+    if image_column is not None:
+        if image_column not in values:
+            raise InputError(
+                f"Column {image_column!r} is not in the batch, and its pool cannot be read again. "
+                f"Select with keep=[{image_column!r}]."
+            )
+        return thumbnails(values[image_column].to_pylist(), image_column)
+    if image_shape is None:
+        return None
+    if look is None or look.picks.vectors is None:
+        return Pictures([None] * n, ["There are no pictures: the picked rows are not at hand as numbers."])
+    vectors: Any = look.picks.vectors[:n]
+    dense = np.asarray(vectors.toarray() if isinstance(vectors, sparse.csr_array) else vectors)
+    return rows_as_pictures(dense, check_shape(image_shape, dense.shape[1]))
+
+
+def _reasons(batch: Batch, look: Look | None, n: int) -> list[str]:
+    strategy = batch.manifest.get("settings", {}).get("strategy", "")
+    scores: list[Any] = [None] * n
+    if look is not None:
+        notes = look.picks.notes
+        scores = list(zip(notes["first_score"][:n].tolist(), notes["second_score"][:n].tolist(), strict=True))
+    return [
+        words.reason(strategy, member, first, second, score)
+        for member, (first, second), score in zip(
+            batch.member[:n].tolist(), batch.top_classes[:n].tolist(), scores, strict=True
+        )
+    ]

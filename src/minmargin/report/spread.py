@@ -1,0 +1,57 @@
+"""Spread: how far apart the rows of a batch lie, and how two batches differ."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from minmargin.report.look import N_COMPARED, Look, evenly
+from minmargin.rows import Matrix
+
+
+class Spread(NamedTuple):
+    """Distances within a batch: from its center (root mean square), and to the nearest other pick (median)."""
+
+    from_center: float
+    to_nearest: float
+
+
+class Compared(NamedTuple):
+    """A batch next to plain margin's, and to as many random rows.
+
+    Attributes:
+        n_shared: how many rows plain margin would have picked too.
+        n_measured: how many rows of each the distances were measured on: they depend on it.
+        spreads: by name, "this batch" first; empty where there are no vectors.
+    """
+
+    n_shared: int
+    n_measured: int
+    spreads: dict[str, Spread]
+
+
+def compare_batches(look: Look, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Compared:
+    """Return how a batch, whose rows are given, differs from plain margin's and from a random one."""
+    n_shared = int(np.isin(rows, look.by_margin.rows).sum())
+    n = min(len(rows), len(look.sample), N_COMPARED)
+    picks = look.picks.take(np.searchsorted(look.places, evenly(len(rows), N_COMPARED)))
+    sides = {"this batch": picks, "plain margin's": look.by_margin, "random rows": look.sample}
+    spreads = {
+        name: spread_of(side.take(evenly(len(side), n)).vectors)
+        for name, side in sides.items()
+        if side.vectors is not None and n > 1
+    }
+    return Compared(n_shared, n, spreads)
+
+
+def spread_of(vectors: Matrix | None) -> Spread:
+    """Return the distances within (n, D) rows."""
+    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow to import
+
+    assert vectors is not None
+    mean = np.asarray(vectors.mean(axis=0)).ravel()
+    squares = vectors.multiply(vectors).sum() if hasattr(vectors, "multiply") else np.square(vectors).sum()
+    from_center = float(np.sqrt(max(float(squares) / vectors.shape[0] - float(mean @ mean), 0.0)))
+    distances, _ = NearestNeighbors(n_neighbors=1).fit(vectors).kneighbors()
+    return Spread(from_center, float(np.median(distances)))

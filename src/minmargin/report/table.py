@@ -1,0 +1,115 @@
+"""The table of picked rows: what each is, what the base takes it for, and why it was picked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from minmargin.report.pictures import Picture
+
+BUDGET = 500_000  # characters that all texts of the table may take
+_LIMITS = (600, 300, 160, 90, 50, 24, 8)  # characters of a cell: the first that keeps to the budget is used
+N_COLUMNS = 8  # of the pool's own
+
+
+class Cell(NamedTuple):
+    """What a cell shows; `key` is what it is sorted by, where that is more."""
+
+    text: str
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of the table: numbers, texts, or pictures, which stand beside their texts."""
+
+    name: str
+    cells: Sequence[Cell | Picture | None]
+    kind: str
+
+    @property
+    def long(self) -> bool:
+        """Whether it holds texts to read, and not only names."""
+        return self.kind == "text" and any(
+            isinstance(cell, Cell) and len(cell.text) > 48 for cell in self.cells
+        )
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is sorted by size, and stands at the right."""
+        return self.kind == "number"
+
+
+def number_column(name: str, values: Sequence[Any]) -> TableColumn:
+    """Return a column of numbers, None where there is none."""
+    return TableColumn(name, [Cell("") if value is None else _number(value) for value in values], "number")
+
+
+def text_column(name: str, values: Sequence[Any]) -> TableColumn:
+    """Return a column of texts."""
+    return TableColumn(name, [Cell("" if value is None else str(value)) for value in values], "text")
+
+
+def picture_column(name: str, pictures: Sequence[Picture | None]) -> TableColumn:
+    """Return a column of pictures."""
+    return TableColumn(name, list(pictures), "picture")
+
+
+def pool_column(name: str, values: pa.ChunkedArray | pa.Array) -> TableColumn:
+    """Return a column of the pool, whatever it holds."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    each = values.to_pylist()
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        return number_column(name, each)
+    return text_column(name, [_plain(value) for value in each])
+
+
+def cut_texts(columns: Sequence[TableColumn]) -> tuple[list[TableColumn], str]:
+    """Return the columns with texts so short that the page stays small, and a sentence if some were cut."""
+    texts = [column for column in columns if column.kind == "text"]
+    lengths = [len(cell.text) for column in texts for cell in column.cells if isinstance(cell, Cell)]
+    for limit in _LIMITS:
+        if limit == _LIMITS[-1] or sum(_room(column, limit) for column in texts) <= BUDGET:
+            cut = [_cut(column, limit) if column.kind == "text" else column for column in columns]
+            n_cut = sum(length > limit for length in lengths)
+            return cut, f"{n_cut:,} texts are cut at {limit} characters." if n_cut else ""
+    raise AssertionError("the last limit always holds")
+
+
+def _room(column: TableColumn, limit: int) -> int:
+    """Return how many bytes a column takes in the page at most."""
+    return sum(
+        len(cell.text[:limit].encode("utf-8", "replace")) + 5 * sum(map(cell.text[:limit].count, "<>&'\"_"))
+        for cell in column.cells
+        if isinstance(cell, Cell)
+    )
+
+
+def _cut(column: TableColumn, limit: int) -> TableColumn:
+    cells = [
+        Cell(cell.text[: limit - 1] + "…") if isinstance(cell, Cell) and len(cell.text) > limit else cell
+        for cell in column.cells
+    ]
+    return TableColumn(column.name, cells, column.kind)
+
+
+def _number(value: Any) -> Cell:
+    if isinstance(value, int):
+        return Cell(str(value))
+    text = f"{value:.4g}"
+    return Cell(text, None if float(text) == value else repr(float(value)))
+
+
+def _plain(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes"
+    return (
+        json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, dict)) else str(value)
+    )

@@ -1,0 +1,95 @@
+"""The sentences of a batch's report: what was asked, why each row was picked, how to repeat it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from minmargin.learners import LEARNERS
+from minmargin.report.drawing import legible
+
+_MEANINGS = {
+    "min-margin": "the smallest margin under any of {K} members",
+    "margin": "the margin of one model",
+    "mean-margin": "the mean margin of {K} members",
+    "margin-of-mean": "the margin of the mean of {K} members",
+    "committee": "the votes of {K} members",
+    "var-softmax": "how much {K} members vary",
+    "random": "chance",
+    "random-margin-mix": "half the margin of one model, half chance",
+    "balanced-margin": "the margin of one model, balanced with likeness to rows already picked",
+    "k-centers": "distance from labeled and picked rows",
+    "true-margin": "a margin that is known",
+}
+
+
+def short(text: object, most: int = 28) -> str:
+    r"""Return a text in one line that is not too long for a figure.
+
+    >>> short("a  very long name of a class that nobody reads to its end"), short("two\nlines")
+    ('a very long name of a class…', 'two lines')
+    """
+    line = " ".join(legible(str(text)).split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def meaning(strategy: str, n_models: int) -> str:
+    """Return what a strategy goes by, or nothing if it is not one of ours."""
+    return _MEANINGS.get(strategy, "").format(K=n_models)
+
+
+def reason(
+    strategy: str, member: int, first: object, second: object, scores: tuple[float, float] | None
+) -> str:
+    """Return why a row was picked.
+
+    >>> reason("min-margin", 7, "cat", "dog", (0.4121, 0.4093))
+    'member 7 gives 0.412 to cat, 0.409 to dog'
+    >>> reason("committee", -1, "cat", "dog", (13.0, 12.0))
+    '13 votes for cat, 12 for dog'
+    >>> reason("margin", -1, "cat", "dog", None)
+    'the base is torn between cat and dog'
+    """
+    if scores is None:
+        who = f"member {member}" if member >= 0 else "the base"
+        return f"{who} is torn between {first} and {second}"
+    if strategy == "committee":
+        return f"{scores[0]:.0f} votes for {first}, {scores[1]:.0f} for {second}"
+    if member >= 0:
+        who = f"member {member} gives"
+    else:
+        who = "the members on average give" if strategy == "margin-of-mean" else "the base gives"
+    digits = _digits_apart(*scores)
+    return f"{who} {scores[0]:.{digits}f} to {first}, {scores[1]:.{digits}f} to {second}"
+
+
+def _digits_apart(first: float, second: float) -> int:
+    """Return the digits after the point by which two numbers can be told apart, six at most."""
+    return next((digits for digits in range(3, 6) if f"{first:.{digits}f}" != f"{second:.{digits}f}"), 6)
+
+
+def python_call(manifest: Mapping[str, Any]) -> str:
+    """Return the call that repeats a selection, on the same X, y and pool."""
+    settings = manifest["settings"]
+    arguments: list[tuple[str, str, str]] = [("batch_size", repr(settings["batch_size"]), "")]
+    options = ", ".join(f"{name}={value!r}" for name, value in settings["strategy_options"].items())
+    arguments.append(("strategy", _quoted(settings["strategy"]), f"with {options}" if options else ""))
+    known = settings["learner"] in LEARNERS
+    arguments.append(
+        ("learner", _quoted(settings["learner"]) if known else "...", "" if known else settings["learner"])
+    )
+    arguments += [
+        (name, _quoted(settings[name]) if isinstance(settings[name], str) else repr(settings[name]), "")
+        for name in ("n_models", "bootstrap_fraction", "preprocess")
+        if name != "n_models" or settings[name]
+    ]
+    if manifest.get("excluded"):
+        arguments.append(("exclude", "...", f"the same {manifest['excluded']['asked']:,} values"))
+    arguments.append(("random_state", repr(settings["seed"]), ""))
+    lines = (f"    {name}={value},{f'  # {note}' if note else ''}" for name, value, note in arguments)
+    return "\n".join(["minmargin.select(", "    X,", "    y,", "    pool,", *lines, ")"])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,151 @@
+"""Beginning and opening: all is checked before anything is written, and settings are what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import minmargin as mm
+from campaign.flowers import answers
+
+
+def complaint(call, *args, **more):
+    with pytest.raises(mm.InputError) as caught:
+        call(*args, **more)
+    return str(caught.value)
+
+
+WRONG = {
+    "Column 'z' is not in the labeled set (columns: 'a', 'b', 'c', 'd', 'row_id', 'y').": {
+        "label_column": "z"
+    },
+    "Id column 'a' is Float64. Use one of texts or whole numbers, which can be told apart.": {
+        "id_column": "a",
+        "features": ["b"],
+    },
+    "features names the id column 'row_id'. Leave it out.": {"features": ["a", "row_id"]},
+    "batch_size=0 must be a whole number >= 1.": {"batch_size": 0},
+    "folds=-1 must be a whole number >= 0; 5 is usual.": {"folds": -1},
+    "strategy is a function, and a campaign keeps strategies by name. Use a name from mm.strategies(), with "
+    "strategy_options; register_strategy gives a name to one of your own.": {
+        "strategy": lambda candidates: None
+    },
+    "pool is a ndarray, and a campaign reads its pool in every round. Write it to files, and give their path.": {
+        "pool": np.zeros((3, 4))
+    },
+    "The URI of 's3://bucket/pool.parquet' holds credentials or options, which would be written to settings.json. "
+    "Give them by environment variables or a profile.": {"pool": "s3://key:secret@bucket/pool.parquet"},
+    "The labeled set has no column names, and a campaign needs them. Give a frame, or Parquet or CSV files.": {
+        "labeled": np.zeros((3, 2))
+    },
+    "learner=nope:make failed: ModuleNotFoundError: No module named 'nope'.": {"learner": "nope:make"},
+}
+
+
+@pytest.mark.parametrize(("message", "changed"), WRONG.items())
+def test_what_is_wrong_is_said_before_anything_is_written(begin, message, changed):
+    assert complaint(begin, **changed) == message
+    assert not Path("flowers").exists()
+
+
+def test_classes_that_no_labeled_row_has_can_be_named(begin):
+    campaign = begin(classes=["lily", "setosa"])
+    assert campaign._journal.classes() == ["setosa", "versicolor", "virginica", "lily"]
+
+
+def test_a_folder_in_use_is_left_alone(begin):
+    begin()
+    assert complaint(begin) == "There is a campaign in 'flowers' already. Open it, or use another folder."
+    Path("mine").mkdir()
+    Path("mine/initial.parquet").write_text("mine")
+    assert complaint(begin, "mine") == "'mine' is not an empty folder. Use a new one."
+    assert Path("mine/initial.parquet").read_text() == "mine"
+
+
+@pytest.mark.parametrize("pool", ["pool", "pool/*", "pool/**/*.parquet"])
+def test_batches_must_not_become_part_of_the_pool(begin, here, pool):
+    assert complaint(begin, "pool/flowers", pool=pool) == (
+        f"The campaign's folder 'pool/flowers' lies among the pool's files ({str(here / pool)!r}). "
+        "Use another folder."
+    )
+
+
+def test_a_beginning_that_was_cut_off_is_begun_anew(begin):
+    begin()
+    Path("flowers/settings.json").unlink()
+    assert complaint(mm.Campaign.open, "flowers") == (
+        "There is no campaign in 'flowers'. Begin one with Campaign.init, or minmargin campaign init."
+    )
+    assert len(begin().next(n_jobs=1)) == 7
+
+
+def test_a_campaign_can_be_moved_with_its_pool_and_taken_up_from_elsewhere(begin, here, monkeypatch):
+    campaign = begin()
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    (here / "moved").mkdir()
+    for name in ("flowers", "pool"):
+        (here / name).rename(here / "moved" / name)
+    monkeypatch.chdir("/")
+    assert len(mm.Campaign.open(here / "moved" / "flowers").next(n_jobs=1)) == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"batchsize": 3}, "has an unknown setting 'batchsize'. Did you mean 'batch_size'?"),
+        ({"seed": -1}, "has seed=-1, and seed must be a whole number >= 0."),
+        ({"pool": []}, "has pool=[], and pool must be a list of paths."),
+        ({"held_out": "no"}, 'has held_out="no", and held_out must be true or false.'),
+        ({"format": 2}, "has format 2, and this version reads 1. Use the version that wrote it."),
+    ],
+)
+def test_settings_that_were_changed_by_hand_are_checked(begin, change, message):
+    begin()
+    path = Path("flowers/settings.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    assert complaint(mm.Campaign.open, "flowers") == f"'flowers/settings.json' {message}"
+
+
+def test_settings_may_be_changed_between_rounds(begin):
+    begin()
+    path = Path("flowers/settings.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "batch_size": 3, "strategy": "margin"}))
+    batch = mm.Campaign.open("flowers").next(n_jobs=1)
+    assert (len(batch), batch.manifest["settings"]["strategy"]) == (3, "margin")
+
+
+def test_a_learner_object_is_given_again_when_a_campaign_is_opened(begin):
+    begin(learner=LogisticRegression(C=0.1))
+    assert complaint(mm.Campaign.open("flowers").next) == (
+        "Campaign 'flowers' was begun with an object as its learner. Open it with Campaign.open(folder, learner=...), "
+        "or write one of 'logistic', 'mlp', 'random-forest', 'gradient-boosting' or package.module:factory into "
+        "settings.json."
+    )
+    assert len(mm.Campaign.open("flowers", learner=LogisticRegression(C=0.1)).next(n_jobs=1)) == 7
+
+
+def test_a_damaged_journal_is_named(begin):
+    begin()
+    Path("flowers/journal.sqlite").write_bytes(b"not a database, whatever its name may say" * 100)
+    assert complaint(mm.Campaign.open, "flowers") == (
+        "'flowers/journal.sqlite' cannot be used: file is not a database. Nothing was changed; if it is damaged, put "
+        "back a copy of the folder."
+    )
+
+
+def test_features_called_like_columns_of_a_batch_keep_their_values(begin):
+    names = {"a": "score", "b": "id", "c": "pool_id", "d": "predicted"}
+    for path in ("pool/0.parquet", "pool/1.parquet"):
+        pd.read_parquet(path).rename(columns=names).to_parquet(path)
+    campaign = begin(labeled=pd.read_csv("labeled.csv").rename(columns=names))
+    batch = campaign.next(n_jobs=1)
+    campaign.add_labels(answers(batch), n_jobs=1)
+    pool = pd.concat([pd.read_parquet(f"pool/{place}.parquet") for place in (0, 1)]).set_index("row_id")
+    table = campaign.labeled().to_pandas().iloc[-7:].set_index("row_id")
+    for name in names.values():
+        assert table[name].tolist() == pool.loc[batch.ids.tolist(), name].tolist()

@@ -1,0 +1,96 @@
+"""A real process is killed at many moments of a campaign; whatever it had said was done is there, and only once."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import minmargin as mm
+from campaign.flowers import TRUTH
+from minmargin.campaign.tables import checksum
+from minmargin.lock import LockError, locked_folder
+
+PLAYER = Path(__file__).with_name("player.py")
+N_ROUNDS = 4
+
+
+def command(folder: Path, die_at: int = 0) -> list[str]:
+    Path("truth.json").write_text(json.dumps(TRUTH))
+    return [sys.executable, str(PLAYER), str(folder), "truth.json", str(N_ROUNDS), str(die_at)]
+
+
+def check(folder: Path, said: list[dict[str, object]]) -> None:
+    """Assert that the journal and the files agree, and that nothing that was said to be done is lost."""
+    if not (folder / "settings.json").exists():  # killed before the campaign had begun
+        assert not said
+        return
+    campaign = mm.Campaign.open(folder)
+    journal = campaign._journal
+    picked = [each for made in journal.rounds() for each in journal.picks(made.number)]
+    assert len(picked) == len(set(picked)), "a row was picked twice"
+    for made in journal.rounds():
+        assert checksum(folder / "batches" / made.file) == made.sha256
+        assert campaign.batch(made.number)["id"].to_pylist() == journal.picks(made.number)
+    labels = journal.labels()
+    assert set(labels) <= set(picked)
+    assert all(label.label == TRUTH[each] for each, label in labels.items())
+    for line in said:
+        known = labels if line["done"] == "add_labels" else picked
+        assert set(line.get("ids", ())) <= set(known), f"{line} was lost"
+    assert len(campaign.labeled()) == 15 + len(labels)
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_a_campaign_is_whole_and_goes_on(here):
+    moments = random.Random(0)  # noqa: S311 - when to kill, not a secret
+    folder, said, n_killed = Path("flowers"), [], 0
+    for turn in range(14):
+        # In turns: before it touches a file for the n-th time, and at any time, be it in the midst of a transaction.
+        die_at = moments.randint(1, 60) if turn % 2 == 0 else 0
+        with subprocess.Popen(command(folder, die_at), stdout=subprocess.PIPE, text=True) as player:
+            assert player.stdout is not None
+            if not die_at:
+                said += [json.loads(line) for line in [player.stdout.readline()] if line.endswith("\n")]
+                time.sleep(moments.uniform(0.0, 0.6))
+                player.kill()
+            said += [json.loads(line) for line in player.stdout if line.endswith("\n")]
+        n_killed += player.returncode == -9
+        check(folder, said)
+    assert n_killed >= 7
+    subprocess.run(command(folder), check=True, capture_output=True)
+    check(folder, said)
+    assert mm.Campaign.open(folder).n_rounds == N_ROUNDS
+    kinds = sorted(path.suffix for path in (folder / "batches").iterdir())
+    assert kinds == [".csv"] * N_ROUNDS + [".parquet"] * N_ROUNDS
+
+
+def test_the_batches_of_a_killed_campaign_are_those_of_one_that_was_not(here, begin):
+    first = begin("whole", batch_size=4, n_models=2)
+    for _ in range(2):
+        first.add_labels({each: TRUTH[each] for each in first.next(n_jobs=1).ids.tolist()}, n_jobs=1)
+    second = begin("killed", batch_size=4, n_models=2)
+    second.add_labels({each: TRUTH[each] for each in second.next(n_jobs=1).ids.tolist()}, n_jobs=1)
+    # What a process leaves that is killed between the batch file and the journal.
+    orphan = Path("killed/batches/round-002.parquet")
+    orphan.write_bytes(b"of a round that never was")
+    Path("killed/batches/.round-002.parquet.x.tmp").write_bytes(b"half")
+    second.next(n_jobs=1)
+    assert second.batch(2)["id"].to_pylist() == first.batch(2)["id"].to_pylist()
+    assert [path.name for path in sorted(Path("killed/batches").iterdir())] == [
+        "round-001.parquet",
+        "round-002.parquet",
+    ]
+
+
+def test_a_second_process_is_told_who_has_the_campaign(begin):
+    campaign = begin()
+    with locked_folder(campaign.folder, "Campaign"), pytest.raises(LockError) as caught:
+        campaign.next(n_jobs=1)
+    assert str(caught.value).startswith("Campaign 'flowers' is in use by process ")
+    assert str(caught.value).endswith(". Wait for it, or use another folder.")

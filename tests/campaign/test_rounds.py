@@ -1,0 +1,128 @@
+"""Rounds: what is picked, what is never picked again, and that a round is one call of select."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minmargin as mm
+from campaign.flowers import IDS, TRUTH, answers
+
+
+def test_no_row_is_picked_twice_nor_one_that_was_labeled_or_held_out(begin):
+    campaign = begin(held_out="held-out.csv")
+    seen = {*IDS[::10], *IDS[5::10]}
+    for _ in range(5):
+        batch = campaign.next(n_jobs=1)
+        assert not seen & set(batch.ids.tolist())
+        seen |= set(batch.ids.tolist())
+        campaign.add_labels(answers(batch), n_jobs=1)
+    assert len(seen) == 30 + 5 * 7
+
+
+@pytest.mark.parametrize("strategy", ["min-margin", "margin", "random"])
+def test_a_round_is_the_batch_that_select_gives_for_the_same_labels_exclusions_and_seed(begin, strategy):
+    campaign = begin(strategy=strategy)
+    excluded = IDS[::10]
+    for number in (1, 2, 3):
+        labeled = campaign.labeled()
+        batch = campaign.next(n_jobs=1)
+        direct = mm.select(
+            labeled,
+            "y",
+            "pool/*.parquet",
+            7,
+            strategy=strategy,
+            n_models=3,
+            random_state=campaign.settings.seed_of(number),
+            features=["a", "b", "c", "d"],
+            id_column="row_id",
+            exclude=excluded,
+            n_jobs=1,
+        )
+        assert batch.ids.tolist() == direct.ids.tolist()
+        assert batch.scores.tolist() == direct.scores.tolist()
+        excluded = [*excluded, *batch.ids.tolist()]
+        campaign.add_labels(answers(batch), n_jobs=1)
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**53 - 1), sizes=st.lists(st.integers(1, 12), min_size=1, max_size=4))
+def test_a_campaign_played_again_gives_the_same_batches(begin, tmp_path_factory, seed, sizes):
+    def play():
+        campaign = begin(str(tmp_path_factory.mktemp("played") / "flowers"), random_state=seed)
+        for size in sizes:
+            batch = campaign.next(size, n_jobs=1)
+            campaign.add_labels(answers(batch), n_jobs=1)
+            yield batch.ids.tolist(), batch.scores.tolist()
+
+    assert list(play()) == list(play())
+
+
+def test_rounds_have_seeds_of_their_own(begin):
+    campaign = begin()
+    seeds = [campaign.settings.seed_of(number) for number in range(1, 51)]
+    assert len(set(seeds)) == 50
+    assert all(0 <= seed < 2**53 for seed in seeds)
+
+
+def test_the_batch_file_is_the_batch_and_keeps_the_features(begin):
+    campaign = begin()
+    batch = campaign.next(csv=True, n_jobs=1)
+    table = campaign.batch()
+    assert table["id"].to_pylist() == batch.ids.tolist()
+    assert table.column_names[-4:] == ["a", "b", "c", "d"]
+    assert pq.read_table("flowers/batches/round-001.parquet").equals(table)
+    assert campaign.batch_path().with_suffix(".csv").exists()
+
+
+def test_while_rows_have_no_label_the_next_round_waits(begin):
+    campaign = begin()
+    batch = campaign.next(n_jobs=1)
+    first, *others = batch.ids.tolist()
+    campaign.add_labels({each: TRUTH[each] for each in others}, n_jobs=1)
+    with pytest.raises(mm.InputError) as caught:
+        campaign.next(n_jobs=1)
+    assert str(caught.value) == (
+        f"1 row of round 1 has no label yet ({first!r}). Add the labels first, go on without them "
+        "(unlabeled_ok=True, --even-so), or put the rows back into the pool (requeue=True, --requeue)."
+    )
+
+
+def test_a_skipped_row_is_offered_again_only_after_requeue(begin):
+    campaign = begin(batch_size=10)
+    skipped = set(campaign.next(n_jobs=1).ids.tolist())
+    second = set(campaign.next(n_jobs=1, unlabeled_ok=True).ids.tolist())
+    assert not skipped & second
+    # All that is left, with the twenty that nobody labeled.
+    third = set(campaign.next(135, n_jobs=1, requeue=True).ids.tolist())
+    assert skipped | second <= third
+    status = campaign.status()
+    assert [each.withdrawn for each in status.rounds] == [0, 10, 10, 0]
+    assert [each.unlabeled for each in status.rounds] == [0, 0, 0, 135]
+
+
+def test_without_an_id_column_rows_are_known_by_number_and_the_pool_must_stay(begin, here):
+    campaign = begin(id_column=None, features=["a", "b", "c", "d"])
+    batch = campaign.next(n_jobs=1)
+    campaign.add_labels({row: TRUTH[IDS[row]] for row in batch.rows.tolist()}, n_jobs=1)
+    assert not set(batch.rows.tolist()) & set(campaign.next(n_jobs=1).rows.tolist())
+    (here / "pool" / "1.parquet").rename(here / "pool" / "2.parquet")
+    with pytest.raises(mm.InputError) as caught:
+        campaign.next(n_jobs=1, unlabeled_ok=True)
+    assert str(caught.value) == (
+        "The pool's files have changed, and without an id column rows are known by their number. "
+        "Put them back, or begin a campaign with id_column."
+    )
+
+
+def test_a_changed_batch_file_is_refused(begin):
+    campaign = begin()
+    campaign.next(n_jobs=1)
+    path = campaign.batch_path()
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(mm.InputError) as caught:
+        campaign.batch()
+    assert str(caught.value) == f"{str(path)!r} was changed since it was written. Put back a copy."

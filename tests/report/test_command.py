@@ -1,0 +1,116 @@
+"""Reports from the command line: `select --report` and the demo's."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from sklearn.datasets import load_iris
+
+from minmargin import cli
+from minmargin.cli import demo as demo_command
+from parsed_page import ParsedPage
+
+X, y = load_iris(return_X_y=True)
+NAMES = ["a", "b", "c", "d"]
+COMMAND = (
+    "select --labeled labeled.csv --label-column y --pool pool.csv --batch-size 7 --out batch.csv "
+    "--id-column row_id --n-models 3 --n-jobs 1"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a labeled set and a pool."""
+    monkeypatch.chdir(tmp_path)
+    pool = pa.table({name: X[:, place] for place, name in enumerate(NAMES)})
+    labeled = pool.take(np.arange(0, 150, 5)).append_column("y", pa.array(y[::5]))
+    pyarrow.csv.write_csv(labeled, "labeled.csv")
+    pyarrow.csv.write_csv(
+        pool.append_column("row_id", pa.array([f"r{row}" for row in range(150)])), "pool.csv"
+    )
+    return tmp_path
+
+
+def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["minmargin", *shlex.split(line)])
+    return cli.run()
+
+
+def repeated(page: ParsedPage) -> str:
+    """Return the command that a page says repeats it."""
+    return page.text.partition("To repeat it")[2].partition("The whole manifest")[0].strip()
+
+
+def test_a_report_goes_with_the_batch_and_says_how_to_repeat_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"{COMMAND} --report report.html", monkeypatch) == 0
+    assert "Written to batch.csv, with a report in report.html.\n" in capsys.readouterr().out
+    page = ParsedPage(folder / "report.html")
+    first = Path("batch.csv").read_bytes()
+    assert page.column("id") == pyarrow.csv.read_csv("batch.csv")["id"].to_pylist()
+    command = repeated(page)
+    assert command.startswith(f"minmargin {COMMAND} --report report.html --seed ")
+    assert run(command.removeprefix("minmargin "), monkeypatch) == 0
+    assert Path("batch.csv").read_bytes() == first
+    assert repeated(ParsedPage(folder / "report.html")) == command
+
+
+def test_a_secret_in_the_command_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from minmargin.cli.select import _command  # noqa: PLC0415 - the package has a function of this name
+
+    pool = "s3://key:sec're t@bucket/pool.parquet?session=hidden"
+    monkeypatch.setattr(sys, "argv", ["minmargin", "select", "--pool", pool, f"--pool={pool}", "--seed=7"])
+    shown = "s3://bucket/pool.parquet"
+    assert _command(7) == f"minmargin select --pool {shown} --pool={shown} --seed=7"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("--report no/report.html", "Folder 'no' does not exist. Make it, or write elsewhere."),
+        ("--report labeled.csv", "'labeled.csv' is no name for a page. Let it end in .html."),
+        ("--image-column a", "--image-column is for a report. Say where it goes with --report."),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_noticed_before_anything_is_read(
+    folder: Path, more: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pool.csv").unlink()
+    assert run(f"{COMMAND} {more}", monkeypatch) == 1
+    assert capsys.readouterr().err == f"minmargin: {message}\n"
+
+
+def test_missing_libraries_are_noticed_before_anything_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pool.csv").unlink()
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert run(f"{COMMAND} --report report.html", monkeypatch) == 1
+    assert capsys.readouterr().err == (
+        "minmargin: Reports need matplotlib, which is not installed. Use pip install 'minmargin[report]'.\n"
+    )
+
+
+def test_the_demo_goes_without_a_report_where_its_libraries_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from minmargin.demo import Draw  # noqa: PLC0415 - loads the data sets of scikit-learn
+    from minmargin.learners import silent  # noqa: PLC0415
+
+    batch = Draw.of(0).select("min-margin", 0, silent)
+    report = demo_command.write_report(batch, tmp_path)
+    assert report == tmp_path / "report.html"
+    assert sum(name == "img" for name, _ in ParsedPage(report).elements) == 200
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert demo_command.write_report(batch, tmp_path) is None
+    assert capsys.readouterr().err == (
+        "minmargin: there is no report. Reports need matplotlib, which is not installed. "
+        "Use pip install 'minmargin[report]'.\n"
+    )
