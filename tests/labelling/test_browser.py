@@ -72,7 +72,8 @@ def test_people_see_the_row_and_the_guess_and_label_with_keys(
         playwright.expect(page.get_by_text(f"Rank {rank} by min-margin")).to_be_visible()
         playwright.expect(page.get_by_text(text, exact=True)).to_be_visible()
         playwright.expect(chosen).to_have_attribute("name", guess)
-        page.keyboard.press("2")
+        if guess != classes[1]:  # the key of what is chosen would take it back
+            page.keyboard.press("2")
         playwright.expect(chosen).to_have_attribute("name", classes[1])
         with page.expect_response(
             lambda answer: "/annotations" in answer.url and answer.request.method == "POST"
