@@ -138,6 +138,12 @@ def test_what_rounds_bring(gain, sentence):
     assert found.endswith(". " + sentence)
 
 
+def test_rounds_are_told_of_the_strategy_that_is_highest():
+    found = advice(min_margin=0.01, min_margin_in_5=0.015, margin=0.02, margin_in_5=0.03, random=0)
+    assert "Margin in 5 rounds pays" in found
+    assert "Margin in 5 rounds instead of 1 scores 1.0 points more" in found
+
+
 @pytest.mark.parametrize(
     ("score", "labels"), [(0.81, 75), (0.79, 25), (0.86, 400), (0.87, math.inf), (0.78, 0), (0.70, 0)]
 )

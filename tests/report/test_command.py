@@ -87,6 +87,17 @@ def test_a_report_that_cannot_be_written_is_noticed_before_anything_is_read(
     assert capsys.readouterr().err == f"minmargin: {message}\n"
 
 
+def test_a_misspelled_image_column_is_noticed_before_anything_is_picked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"{COMMAND} --report report.html --image-column row_di", monkeypatch) == 1
+    assert capsys.readouterr().err == (
+        "minmargin: Column 'row_di' is not in the pool (columns: 'a', 'b', 'c', 'd', 'row_id'). "
+        "Did you mean 'row_id'?\n"
+    )
+    assert not (folder / "batch.csv").exists()
+
+
 def test_missing_libraries_are_noticed_before_anything_is_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,9 +41,10 @@ from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
 from minmargin.errors import InputError
 from minmargin.learners.reference import is_reference, make_learner
-from minmargin.pools import find_files
+from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
 from minmargin.report.pages import check_page
+from minmargin.schema import missing_column
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
@@ -110,8 +111,8 @@ def select_command(
             check_writable(path)
     if report is not None:
         check_page(report)
-    elif image_column is not None:
-        raise InputError("--image-column is for a report. Say where it goes with --report.")
+    if image_column is not None:
+        _check_image_column(image_column, pool, report)
     write = writer_for(out)
     _refuse_to_overwrite(out, [*labeled, *pool])
     refuse_to_replace(out, exclude or [])
@@ -150,6 +151,15 @@ def select_command(
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
         show_batch(batch, out, make_console(), report)
+
+
+def _check_image_column(name: str, pool: list[str], report: Path | None) -> None:
+    """Raise an error before anything is read if the report could not show the images."""
+    if report is None:
+        raise InputError("--image-column is for a report. Say where it goes with --report.")
+    names = open_pool(one_or_all(pool)).schema.names
+    if name not in names:
+        raise missing_column(name, names, "the pool")
 
 
 def _command(seed: int) -> str:

@@ -77,7 +77,7 @@ def _win(
     words: Words,
 ) -> str:
     """Return the sentence for the line that is highest on the whole, among those that win somewhere."""
-    heights = np.array([area(played.of_line(line), played.sizes).mean() for line in rivals])
+    heights = np.array([_height(played, line) for line in rivals])
     best = int(np.where((decided > 0).any(axis=1), heights, -np.inf).argmax())
     size = int(np.where(decided[best] > 0, difference.mean[best], -np.inf).argmax())
     cell, n_labels = difference.cell(best, size), played.sizes[size]
@@ -122,14 +122,15 @@ def labels_needed(played: Played, line: Line, score: float) -> float:
 
 
 def _about_rounds(played: Played, words: Words) -> list[str]:
-    """Return what the most rounds bring over the fewest, for the first strategy that was played in several."""
+    """Return what the most rounds bring over the fewest, for the highest strategy that was played in several."""
     by_strategy: dict[str, list[Line]] = {}
     for line in played.lines:
         by_strategy.setdefault(line.strategy, []).append(line)
     several = [lines for lines in by_strategy.values() if len(lines) > 1]
     if not several:
         return []
-    few, many = several[0][0], several[0][-1]
+    highest = max(several, key=lambda lines: max(_height(played, line) for line in lines))
+    few, many = highest[0], highest[-1]
     difference = played.differences([(many, few)])
     decided = decide(difference)[0]
     named = f"{many.strategy} in {many.rounds} rounds"
@@ -140,6 +141,11 @@ def _about_rounds(played: Played, words: Words) -> list[str]:
     amount = f"{words.amount(sign * cell.mean)} {'more' if sign > 0 else 'less'}"
     sentence = f"{_capital(named)} instead of {few.rounds} scores {amount} with {played.sizes[size]:,} labels"
     return [f"{sentence} ({words.interval(cell, sign=sign)})."]
+
+
+def _height(played: Played, line: Line) -> float:
+    """Return the mean height of a line's curve."""
+    return float(area(played.of_line(line), played.sizes).mean())
 
 
 def _no_difference(played: Played, first: Line, second: Line, size: int) -> bool:
