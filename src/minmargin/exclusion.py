@@ -206,9 +206,8 @@ def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _to_arrow(ids: nw.Series[Any]) -> pa.ChunkedArray:
     try:
         values = ids.to_arrow()
-    except (
-        _CONVERSION_ERRORS
-    ):  # a pandas column of Python objects of several types: a batch has them as texts
+    except _CONVERSION_ERRORS:
+        # A pandas column of Python objects of several types: a batch has them as texts.
         values = pa.array([None if value is None else str(value) for value in ids.to_list()])
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
