@@ -10,9 +10,9 @@ _HEAD = """# What happens when things fail
 
 `make faults` tries each of these for real, stops at the first outcome that is not allowed, and writes this page. A
 smaller share of each is part of `make test`. Workers of Dask, Ray and Spark that are killed in the middle of a scan are
-tried by `make test-clusters`; scripts and markup in the cells, columns and classes of a report by `make test-browser`, in a
-real browser; a campaign killed in the middle of its work by `make test`; a Label Studio server that goes away in the middle
-of a push by `make test-labelling`.
+tried by `make test-clusters`; scripts and markup in the cells, columns and classes of a report by `make test-browser`,
+in a real browser; a campaign that is killed in the middle of its work by `make test`; a Label Studio server that goes
+away in the middle of a push by `make test-labelling`.
 
 ## What is promised
 
