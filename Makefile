@@ -32,11 +32,12 @@ demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-lear
 
 test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% coverage
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term-missing --cov-fail-under=95
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -q -k array_api tests/integrations  # which scikit-learn skips otherwise
 
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/gpu tests/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/property/test_network_screens.py tests/strategies/test_greedy_device.py tests/test_device.py tests/test_exclude.py \
-	tests/compare/test_game.py tests/paper/test_run.py tests/persistence/test_torch_learners.py \
+	tests/compare/test_compare.py tests/compare/test_game.py tests/paper/test_run.py tests/persistence/test_torch_learners.py \
 	tests/test_package.py docs/networks.md src/minmargin/gpu src/minmargin/networks
 TORCH_CODE := src/minmargin/gpu/*,src/minmargin/networks/*,src/minmargin/learners/m*.py,src/minmargin/learners/network.py
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-# These need the tools of the site, and have no examples.
-collect_ignore = ["site_hooks.py", "fence_doctests.py"]
+# These need the tools of the site, or a browser, and have no examples.
+collect_ignore = ["site_hooks.py", "fence_doctests.py", "take_screenshots.py"]
 
 
 @pytest.fixture(autouse=True)

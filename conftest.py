@@ -1,0 +1,17 @@
+"""What is not looked at for doctests: modules that import an extra, where it is not installed.
+
+pytest can be told to pass over modules that cannot be imported, but it would then pass over broken tests too.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+_NEED_TORCH = [
+    "src/minmargin/gpu/*.py",
+    "src/minmargin/networks/fused*.py",
+    "src/minmargin/networks/modules.py",
+    "src/minmargin/networks/steps.py",
+    "src/minmargin/networks/training.py",
+]
+collect_ignore_glob = [] if find_spec("torch") else _NEED_TORCH
