@@ -113,7 +113,7 @@ def linear(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
             "plain torch": (plainly, len(few), np.nan)
         }
         for precision in ("float32", "fast"):
-            look = GapLook(weights, constants, precision, "cuda")
+            look = GapLook(weights, constants, True, precision, "cuda")
             found = look.describe(look.keep(rows[:4096], np.inf), None, lambda gap: gap)
             error = float(np.abs(found.values - gaps[found.places]).max())
             ways[precision] = (launcher(look, rows), n, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minmargin import margins
+from minmargin.cut import Cut
 
 #: The scores that a screen of members may be asked for, as the reference defines them.
 SCORES = {
@@ -29,9 +30,11 @@ def assert_keeps_what_belongs(screen, X, exact, *, at):
     finite = np.isfinite(exact)
     for threshold in np.quantile(exact[finite], at, method="lower") if finite.any() else ():
         belongs = set(np.flatnonzero(exact <= threshold).tolist())
-        near = screen.near(X, threshold=float(threshold), size=None)
+        near = screen.near(X, cut=Cut(score=float(threshold)), size=None)
         assert belongs <= set(near.places.tolist())
         assert not (near.lower > exact[near.places]).any()
-    few = screen.near(X, threshold=None, size=3)
+        assert not (near.upper < exact[near.places]).any()
+    few = screen.near(X, cut=Cut(), size=3)
     lowest = np.flatnonzero(exact < np.partition(exact, 2)[2])
     assert set(lowest.tolist()) <= set(few.places.tolist())
+    assert not (few.upper < exact[few.places]).any()

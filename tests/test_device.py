@@ -185,9 +185,9 @@ def test_sparse_rows_are_looked_at_on_the_cpu_and_a_warning_says_so_if_a_gpu_was
 
 
 def test_rows_that_preprocessing_makes_sparse_are_looked_at_on_the_cpu(gpu):
-    frame = pd.DataFrame({"code": [f"c{i % 599}" for i in range(600)], "size": np.arange(600) % 7})
+    frame = pd.DataFrame({"code": [f"c{i % 600}" for i in range(1200)], "size": np.arange(1200) % 7})
     with pytest.warns(mm.DataWarning, match="sparse rows are looked at on the CPU"):
-        batch = mm.select(frame, np.arange(600) % 2, frame, 3, n_models=2, preprocess="auto", device="cuda")
+        batch = mm.select(frame, np.arange(1200) % 2, frame, 3, n_models=2, preprocess="auto", device="cuda")
     assert where(batch) == "cpu"
 
 

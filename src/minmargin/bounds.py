@@ -60,6 +60,8 @@ def gamma(n_roundings: int, unit: float) -> float:
 
 def allowed(threshold: float, kind: int, *, n_models: int, n_outputs: int, softmax: bool = True) -> float:
     """Return the rough score above which, by more than its error, a score is above the threshold."""
+    if threshold == math.inf:
+        return math.inf
     if kind == rough.VOTES:
         return round(threshold * n_models) + 0.25
     if kind != rough.LOWEST_GAP:
@@ -119,17 +121,14 @@ def score_bounds(
 
 
 def lowest(
-    lower: NDArray[np.float64], upper: NDArray[np.float64], threshold: float | None, size: int | None
-) -> tuple[NDArray[np.intp], float | None]:
+    lower: NDArray[np.float64], upper: NDArray[np.float64], threshold: float, size: int | None
+) -> tuple[NDArray[np.intp], float]:
     """Return the rows that may be among the `size` lowest, given numbers below and above their scores.
 
     Also return the threshold that they meet: if `size` rows are certain to be no higher than some value, that value.
     """
     if size is not None and len(upper) > size:
-        certain = float(np.partition(upper, size - 1)[size - 1])
-        threshold = certain if threshold is None else min(threshold, certain)
-    if threshold is None:
-        return np.arange(len(lower)), None
+        threshold = min(threshold, float(np.partition(upper, size - 1)[size - 1]))
     return np.flatnonzero(~(lower > threshold)), threshold  # written so that NaN stays
 
 
@@ -138,11 +137,11 @@ def two_looks(
     upper: NDArray[np.float64],
     look_closer: Callable[[NDArray[np.intp]], tuple[NDArray[np.float64], NDArray[np.float64]]],
     *,
-    threshold: float | None,
+    threshold: float,
     size: int | None,
     at_least: int = 1,
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the rows that may be among the `size` lowest, and numbers that their scores are not below.
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rows that may be among the `size` lowest, and numbers that their scores are not below and not above.
 
     Args:
         lower: (n,) numbers that no score is below, from a first look.
@@ -154,7 +153,7 @@ def two_looks(
     """
     index, threshold = lowest(lower, upper, threshold, size)
     lower, upper = lower[index], upper[index]
-    in_doubt = np.flatnonzero(upper > (math.inf if threshold is None else threshold))
+    in_doubt = np.flatnonzero(upper > threshold)
     if size is not None and len(index) > size:
         in_doubt = np.arange(len(index))  # which of them are the lowest is open too
     if len(in_doubt) >= at_least:
@@ -162,8 +161,8 @@ def two_looks(
         lower[in_doubt] = np.maximum(lower[in_doubt], closer[0])
         upper[in_doubt] = np.minimum(upper[in_doubt], closer[1])
         near, _ = lowest(lower, upper, threshold, size)
-        index, lower = index[near], lower[near]
-    return index, lower
+        index, lower, upper = index[near], lower[near], upper[near]
+    return index, lower, upper
 
 
 @njit(nogil=True, cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -15,7 +15,7 @@ from minmargin.device import Device
 from minmargin.errors import MinMarginError, ScoringError
 from minmargin.learners import Scorer
 from minmargin.margins import MemberMargins
-from minmargin.rows import ColumnBlock, Matrix, take_rows
+from minmargin.rows import ColumnBlock, Matrix, concat_rows, take_rows
 from minmargin.seeds import SeedTree
 
 _Part = TypeVar("_Part")
@@ -120,6 +120,16 @@ class Candidates:
         taken = Candidates(rows, None, self._scorer, self._seeds, self._device)
         taken._taken_from = (self, index)
         return taken
+
+    def apart(self) -> Candidates:
+        """Return the same candidates with rows of their own: the block that they were taken from can go."""
+        return Candidates(self.rows, self.as_read, self._scorer, self._seeds, self._device)
+
+    def joined(self, others: Sequence[Candidates]) -> Candidates:
+        """Return these and others of the same scan, by a learner that scores each row by itself."""
+        rows = np.concatenate([self.rows, *(other.rows for other in others)])
+        X = concat_rows([self.as_read, *(other.as_read for other in others)])
+        return Candidates(rows, X, self._scorer, self._seeds, self._device)
 
     def failure(self, of: str, error: Exception) -> ScoringError:
         """Return the error that says what failed on these rows, and why."""

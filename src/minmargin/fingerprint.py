@@ -8,6 +8,7 @@ re-sorted table; they are no proof that every cell is equal.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -19,13 +20,15 @@ from scipy import sparse
 
 from minmargin.rows import Rows, count_rows, take_rows
 
-_SAMPLED_ROWS = 4096
+_SAMPLED_ROWS, _SAMPLED_CELLS = 4096, 1 << 18
 
 
 def fingerprint_rows(rows: Rows) -> str:
     """Return a hash of the shape, types and sampled rows of rows in memory."""
     n = count_rows(rows)
-    picked = np.unique(np.linspace(0, max(n - 1, 0), min(n, _SAMPLED_ROWS)).astype(np.intp))
+    n_cells = rows.nnz if sparse.issparse(rows) else math.prod(rows.shape)
+    n_sampled = min(n, _SAMPLED_ROWS, max(_SAMPLED_CELLS * n // max(n_cells, 1), 64))  # of wide rows, fewer
+    picked = np.unique(np.linspace(0, max(n - 1, 0), n_sampled).astype(np.intp))
     sample = take_rows(rows, picked)
     if isinstance(sample, nw.DataFrame):
         types = [(name, str(dtype)) for name, dtype in sample.schema.items()]

@@ -60,6 +60,12 @@ def take_rows(rows: Rows, index: NDArray[np.intp]) -> Rows:
     return cast("Rows", rows[index])
 
 
+def n_bytes(rows: Matrix) -> int:
+    """Return how much memory a matrix takes."""
+    parts = (rows.data, rows.indices) if isinstance(rows, sparse.csr_array) else (rows,)
+    return sum(int(part.nbytes) for part in parts)
+
+
 def concat_rows(parts: Sequence[Rows]) -> Rows:
     """Return the parts, which must be of one kind, one below the other."""
     if len(parts) == 1:

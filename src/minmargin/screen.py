@@ -30,6 +30,7 @@ from scipy import sparse
 
 from minmargin import bounds, rough
 from minmargin.bounds import HUGE, SLACK, SMALL_UNIT, TINY, UNIT
+from minmargin.cut import Cut
 from minmargin.lanes import EXP_ERROR
 from minmargin.margins import ScoreName
 from minmargin.rows import ColumnBlock, Matrix
@@ -110,19 +111,18 @@ class LinearScreen:
         """K: how many models there are."""
         return len(self.models.constants) // self.models.n_outputs
 
-    def near(self, X: Matrix | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
-        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
+    def near(self, X: Matrix | ColumnBlock, *, cut: Cut, size: int | None) -> Near:
+        """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
         n_models, n_outputs, softmax = self.n_models, self.models.n_outputs, self.softmax
-        allowed = math.inf
-        if threshold is not None:
-            allowed = bounds.allowed(
-                threshold, self.kind, n_models=n_models, n_outputs=n_outputs, softmax=softmax
-            )
+        threshold = cut.score
+        allowed = bounds.allowed(
+            threshold, self.kind, n_models=n_models, n_outputs=n_outputs, softmax=softmax
+        )
         slope = self._slope(X)
         logit_slope = _logit_slope(X, self.looked_at, UNIT)
         index, values, squares, finite = self._keep(X, self.looked_at, self.kind, allowed, slope, logit_slope)
         if not finite:
-            return Near(index, np.full(len(index), -np.inf), finite=False)
+            return Near.unknown(index)
         errors = slope * np.sqrt(squares.astype(np.float64))
         lower, upper = bounds.score_bounds(
             values.astype(np.float64),
@@ -133,12 +133,12 @@ class LinearScreen:
             softmax=softmax,
         )
         near, threshold = bounds.lowest(lower, upper, threshold, size)
-        index, lower, squares = index[near], lower[near], squares[near]
-        if self.kind == rough.LOWEST_GAP and threshold is not None and len(index):
+        index, lower, upper, squares = index[near], lower[near], upper[near], squares[near]
+        if self.kind == rough.LOWEST_GAP and threshold < math.inf and len(index):
             lower, upper = self._second_look(X[index], squares)
             near, _ = bounds.lowest(lower, upper, threshold, size)
-            index, lower = index[near], lower[near]
-        return Near(index, lower)
+            index, lower, upper = index[near], lower[near], upper[near]
+        return Near(index, lower, upper)
 
     def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 gives them."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,23 @@ class Near(NamedTuple):
     Attributes:
         places: (n,) where in the block they stand.
         lower: (n,) numbers that their scores are not below.
+        upper: (n,) numbers that their scores are not above.
         finite: whether all numbers in the block are certain to be finite.
     """
 
     places: NDArray[np.intp]
     lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
     finite: bool = True
+
+    def take(self, index: NDArray[Any]) -> Near:
+        """Return some of the rows."""
+        return Near(self.places[index], self.lower[index], self.upper[index], self.finite)
+
+    @classmethod
+    def unknown(cls, places: NDArray[np.intp]) -> Near:
+        """Return rows of whose scores nothing is known, since a number in the block may not be finite."""
+        return cls(places, np.full(len(places), -np.inf), np.full(len(places), np.inf), finite=False)
 
 
 class Ranked(NamedTuple):
@@ -87,12 +98,12 @@ class TopB:
             found = {} if details is None else details(near)
             self._hold([_Part(rows[near], scores[near], ties, found)])
 
-    def not_behind(self, first_row: int, near: Near) -> NDArray[np.intp]:
-        """Return the places of the rows that, by what is known of their scores, need not be behind the bound."""
+    def not_behind(self, first_row: int, near: Near) -> Near:
+        """Return the rows that, by what is known of their scores, need not be behind the bound."""
         if self.bound is None or not len(near.places):
-            return near.places
+            return near
         rows = first_row + near.places
-        return near.places[_precedes(near.lower, self.seeds.ties(rows), rows, self.bound)]
+        return near.take(_precedes(near.lower, self.seeds.ties(rows), rows, self.bound))
 
     def merge(self, other: TopB) -> None:
         """Take in what another TopB of the same run has kept."""

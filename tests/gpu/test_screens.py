@@ -28,6 +28,7 @@ pytest.importorskip("triton")
 
 import torch
 
+from minmargin.cut import Cut
 from minmargin.gpu import screens
 from minmargin.gpu.looks import DeviceNetworks
 from minmargin.gpu.screens import linear_screen, network_screen
@@ -150,9 +151,9 @@ def test_a_number_that_is_not_finite_is_reported(value, n_features, n_outputs, p
     models = linear_models(rng, n_features, 3, n_outputs)
     X = rng.normal(size=(300, n_features))
     screen = linear_screen(*models, "min-margin", softmax=True, precision=precision, device=device)
-    assert screen.near(X, threshold=1e-9, size=None).finite
+    assert screen.near(X, cut=Cut(score=1e-9), size=None).finite
     X[137, 5] = value
-    near = screen.near(X, threshold=1e-9, size=None)
+    near = screen.near(X, cut=Cut(score=1e-9), size=None)
     assert not near.finite
     assert 137 in near.places
 
@@ -161,9 +162,9 @@ def test_few_rows_in_doubt_are_left_to_the_exact_scores(device, monkeypatch):
     rng = np.random.default_rng(0)
     models, X = linear_models(rng, 7, 4, 1), rng.normal(size=(300, 7)).astype(np.float32)
     screen = linear_screen(*models, "min-margin", softmax=True, precision="fast", device=device)
-    closer = set(screen.near(X, threshold=0.01, size=100).places.tolist())
+    closer = set(screen.near(X, cut=Cut(score=0.01), size=100).places.tolist())
     monkeypatch.setattr(screens, "_WORTH_A_LOOK", 1 << 20)
-    assert closer < set(screen.near(X, threshold=0.01, size=100).places.tolist())
+    assert closer < set(screen.near(X, cut=Cut(score=0.01), size=100).places.tolist())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -177,13 +178,13 @@ def test_where_a_first_look_dismisses_too_few_rows_the_closer_look_comes_first(
     X = rng.normal(size=(50, 70)).astype(dtype)
     exact = SCORES["min-margin"](linear_class_scores(X, weights, intercepts))
     screen = linear_screen(weights, intercepts, "min-margin", softmax=True, precision="fast", device=device)
-    screen.near(X, threshold=0.1, size=10)
-    assert screen.leaves_too_many
+    screen.near(X, cut=Cut(score=0.1), size=10)
+    # Float64 rows were rounded on their way, and only a rough look allows for that.
+    assert bool(screen.leaves_too_many) == (dtype == np.float32)
     rough_looks = []
     keep = type(screen.gaps).keep
     monkeypatch.setattr(type(screen.gaps), "keep", lambda *given: rough_looks.append(1) or keep(*given))
     assert_keeps_what_belongs(screen, X, exact, at=SHARES)
-    # Float64 rows were rounded on their way, and only a rough look allows for that.
     assert bool(rough_looks) == (dtype == np.float64)
 
 
@@ -212,8 +213,8 @@ def test_columns_are_looked_at_as_rows_are(device):
     screen = linear_screen(
         *linear_models(rng, 7, 4, 3), "min-margin", softmax=True, precision="float32", device=device
     )
-    by_rows = screen.near(X, threshold=0.05, size=20)
-    by_columns = screen.near(ColumnBlock([X[:, d].copy() for d in range(7)]), threshold=0.05, size=20)
+    by_rows = screen.near(X, cut=Cut(score=0.05), size=20)
+    by_columns = screen.near(ColumnBlock([X[:, d].copy() for d in range(7)]), cut=Cut(score=0.05), size=20)
     np.testing.assert_array_equal(by_rows.places, by_columns.places)
     assert 0 < len(by_rows.places) < 200
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -49,10 +50,11 @@ PUMP_IN_MEMORY = pump.make_pump(copy_in_memory, wait_for_nothing, mark_nothing)
 def stage(device, monkeypatch):
     """A staging with pieces of 12 numbers. Without a GPU, memory is just memory, and streams do nothing."""
     monkeypatch.setattr(pump, "PIECE", 12)
-    monkeypatch.setattr(staging, "_idle_lanes", [])
+    monkeypatch.setattr(staging, "_idle_streams", [])
+    monkeypatch.setattr(staging, "_own", threading.local())
     if device == "cpu":
         event = SimpleNamespace(record=lambda _: None, cuda_event=0)
-        stream = SimpleNamespace(query=lambda: None, cuda_stream=0)
+        stream = SimpleNamespace(query=lambda: None, synchronize=lambda: None, cuda_stream=0)
         empty = torch.empty
 
         def unpinned(*size, pin_memory=False, **settings):

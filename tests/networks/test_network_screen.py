@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minmargin import margins
+from minmargin.cut import Cut
 from minmargin.learners.network import NetworkScorer
 from minmargin.networks.dense import DenseNetworks
 from minmargin.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, spectral_bound
@@ -99,9 +100,9 @@ def test_a_screen_leaves_little_more_than_the_rows_that_belong(score):
     X = rng.normal(size=(5000, 20)).astype(np.float32) + center
     exact = SCORES[score](NetworkModels(networks, center).class_scores(X))
     threshold = float(np.quantile(exact, 0.02))
-    near = screen_of(networks, center, score).near(X, threshold=threshold, size=None)
+    near = screen_of(networks, center, score).near(X, cut=Cut(score=threshold), size=None)
     assert len(near.places) <= 1.02 * (exact <= threshold).sum()
-    few = screen_of(networks, center, score).near(X, threshold=None, size=50)
+    few = screen_of(networks, center, score).near(X, cut=Cut(), size=50)
     assert len(few.places) <= 1.1 * (exact <= np.partition(exact, 49)[49]).sum()
 
 
@@ -118,12 +119,12 @@ def test_rows_may_come_column_by_column_or_not_at_all():
     rng = np.random.default_rng(2)
     networks, center = random_networks(rng, 3, (4, 6, 3)), np.zeros(4, np.float32)
     screen, X = screen_of(networks, center), rng.normal(size=(300, 4))
-    expected = screen.near(X, threshold=0.01, size=None)
+    expected = screen.near(X, cut=Cut(score=0.01), size=None)
     for rows in (ColumnBlock(list(np.ascontiguousarray(X.T))), np.asfortranarray(X)):
-        near = screen.near(rows, threshold=0.01, size=None)
+        near = screen.near(rows, cut=Cut(score=0.01), size=None)
         np.testing.assert_array_equal(near.places, expected.places)
         np.testing.assert_allclose(screen.scores(rows), screen.scores(X), atol=1e-5)
-    assert len(screen.near(X[:0], threshold=0.5, size=3).places) == 0
+    assert len(screen.near(X[:0], cut=Cut(score=0.5), size=3).places) == 0
     assert len(screen.scores(X[:0])) == 0
 
 
@@ -133,9 +134,9 @@ def test_a_value_that_may_not_be_finite_is_reported_and_its_row_kept(value, scor
     rng = np.random.default_rng(0)
     networks, center = random_networks(rng, 3, (9, 7, 3)), np.zeros(9, np.float32)
     X = rng.normal(size=(2000, 9))
-    assert screen_of(networks, center, score).near(X, threshold=-0.5, size=5).finite
+    assert screen_of(networks, center, score).near(X, cut=Cut(score=-0.5), size=5).finite
     X[1500, 8] = value
-    near = screen_of(networks, center, score).near(X, threshold=-2.0, size=5)
+    near = screen_of(networks, center, score).near(X, cut=Cut(score=-2.0), size=5)
     assert not near.finite
     assert 1500 in near.places or score == "committee"  # a vote margin is never below 0, whatever the row
     assert not np.isnan(near.lower).any()
@@ -164,7 +165,7 @@ def test_the_base_alone_can_be_asked():
     assert list(alone.each_member(X)) == []
     assert alone.screen("min-margin") is None
     exact = margins.margin(alone.base_scores(X))
-    near = alone.screen("margin").near(X, threshold=float(np.median(exact)), size=None)
+    near = alone.screen("margin").near(X, cut=Cut(score=float(np.median(exact))), size=None)
     assert near.places.tolist() == np.flatnonzero(exact <= np.median(exact)).tolist()
 
 

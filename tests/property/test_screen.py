@@ -9,6 +9,7 @@ from scipy import sparse
 
 import minmargin as mm
 from minmargin import lanes
+from minmargin.cut import Cut
 from minmargin.kernels import linear_class_scores
 from minmargin.screen import LinearScreen
 from minmargin.simd import add_margins
@@ -90,7 +91,7 @@ def test_a_screen_leaves_little_more_than_the_rows_that_belong(score, n_outputs)
         threshold = float(np.quantile(exact, 0.01))
         screen = LinearScreen.of(weights, intercepts, score, softmax=softmax)
         for rows in containers(X):
-            near = screen.near(rows, threshold=threshold, size=None)
+            near = screen.near(rows, cut=Cut(score=threshold), size=None)
             assert len(near.places) <= 1.3 * (exact <= threshold).sum()
 
 
@@ -112,10 +113,10 @@ def test_thresholds_at_the_ends_are_handled():
     weights, intercepts = models(rng, 4, 3, 1, 1.0)
     X = rng.normal(size=(50, 4))
     screen = LinearScreen.of(weights, intercepts)
-    assert len(screen.near(X, threshold=1.0, size=None).places) == 50
-    assert len(screen.near(X, threshold=0.0, size=None).places) == 0
-    assert len(screen.near(X[:0], threshold=0.5, size=3).places) == 0
-    assert len(screen.near(np.zeros((3, 4)), threshold=0.5, size=None).places) == (
+    assert len(screen.near(X, cut=Cut(score=1.0), size=None).places) == 50
+    assert len(screen.near(X, cut=Cut(score=0.0), size=None).places) == 0
+    assert len(screen.near(X[:0], cut=Cut(score=0.5), size=3).places) == 0
+    assert len(screen.near(np.zeros((3, 4)), cut=Cut(score=0.5), size=None).places) == (
         3 if np.abs(np.tanh(intercepts / 2)).min() <= 0.5 else 0
     )
 
@@ -129,7 +130,7 @@ def test_a_value_that_may_not_be_finite_is_reported_and_its_row_kept(value, row)
     X[row, 8] = value
     for rows in containers(X):
         with np.errstate(over="ignore"):
-            near = LinearScreen.of(weights, intercepts).near(rows, threshold=1e-9, size=5)
+            near = LinearScreen.of(weights, intercepts).near(rows, cut=Cut(score=1e-9), size=5)
         assert not near.finite
         assert row in near.places
 

@@ -27,14 +27,20 @@ class GapLook:
         weights: (K, O, D) one output a class, or a single one for two classes.
         constants: (K, O).
         precision: how closely to look.
+        softmax: whether class scores are the softmax of the logits, and not the logits themselves.
         device: where.
     """
 
     weights: NDArray[np.float64]
     constants: NDArray[np.float64]
+    softmax: bool
     precision: Precision
     device: str
     _typical: list[float] = field(default_factory=list, init=False, repr=False)
+
+    def load(self) -> None:
+        """Put all that looks read on the device now, and not when rows are standing in line for the same way."""
+        _ = self._tensors, self._exact
 
     def keep(self, rows: Tensor, allowed: float) -> NDArray[np.float32]:
         """Return (3, m) the rows whose gap may be `allowed` or less: their places, gaps and squared lengths.
@@ -43,8 +49,8 @@ class GapLook:
         """
         return _kept(rows, partial(self.prepare(rows), allowed))
 
-    def keep_closely(self, rows: Tensor, allowed: float) -> NDArray[np.float32]:
-        """Return the same from float64 products.
+    def look_closely(self, rows: Tensor, allowed: float) -> Found:
+        """Return what float64 products tell of the rows whose gap may be `allowed` or less: see `tells_margins`.
 
         The proven error of a long sum on matrix units is so wide that the other look may keep nearly every row. If rows
         come from the host, there is time for this one, and hardly a row is left to look at again.
@@ -59,31 +65,41 @@ class GapLook:
 
         def launch(written: tuple[Tensor, ...]) -> None:
             near_gaps[(-(-n // block),)](
-                logits, squares, n, n_models, n_outputs, allowed, self.fine_slope, *written,
-                n_columns=max(1 << (n_models - 1).bit_length(), 16), block=block, num_warps=4,
+                logits, squares, n, n_models, n_outputs, _rounded_up(allowed), _rounded_up(self.fine_slope), *written,
+                margins=self.tells_margins, n_columns=max(1 << (n_models - 1).bit_length(), 16), block=block,
+                num_warps=4,
             )  # fmt: skip
 
-        return _kept(rows, launch)
+        kept = _kept(rows, launch)
+        in_order = np.argsort(kept[0].view(np.int32))
+        places, (values, lengths) = kept[0].view(np.int32)[in_order], kept[1:, in_order].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            # What is written is rounded to float32.
+            errors = (
+                self.fine_slope * np.sqrt(lengths + 1.0) + 2.0 * bounds.UNIT * np.abs(values) + bounds.TINY
+            )
+        return Found(places.astype(np.intp), values, errors, bool(np.isfinite(lengths).all()))
+
+    @property
+    def tells_margins(self) -> bool:
+        """Whether a closer look gives lowest margins: of more than two classes, gaps tell them only roughly."""
+        return self.softmax and self.weights.shape[1] > 1
 
     def describe(
         self,
         kept: NDArray[np.float32],
         size: int | None,
         allowed_beside: Callable[[float], float],
-        *,
-        closely: bool = False,
     ) -> Found:
         """Return what is known of kept rows, without those that are not needed for the `size` lowest.
 
-        `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`;
-        `closely` says which look kept them.
+        `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`.
         """
         places, (values, lengths) = kept[0].view(np.int32), kept[1:].astype(np.float64)
         finite = bool(np.isfinite(lengths).all())
-        in_range = lengths < (math.inf if closely or self._short is not None else 65504.0**2)
-        slope = self.fine_slope if closely else self.slope
+        in_range = lengths < (math.inf if self._short is not None else 65504.0**2)
         with np.errstate(invalid="ignore"):
-            errors = np.where(in_range, slope * np.sqrt(lengths + 1.0), np.inf)
+            errors = np.where(in_range, self.slope * np.sqrt(lengths + 1.0), np.inf)
             if finite and size is not None and len(places) > size:
                 certain = float(np.partition(np.nan_to_num(values + errors, nan=np.inf), size - 1)[size - 1])
                 near = ~(values - errors > allowed_beside(certain))
@@ -102,9 +118,10 @@ class GapLook:
 
     @cached_property
     def fine_slope(self) -> float:
-        """The same where products are float64, and gaps are then rounded to float32."""
+        """The same where products are float64. A margin is off by less than a gap."""
         length = float(np.sqrt((self.weights**2).sum(axis=2) + self.constants**2).max())
-        relative = 2.0 * bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT) + 2.0 * bounds.UNIT
+        relative = 2.0 * bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT)
+        # The length of a row is rounded to float32 on its way.
         return (1.0 if self.weights.shape[1] == 1 else 2.0) * relative * length * (1.0 + 2.0**-9)
 
     def prepare(self, rows: Tensor) -> Callable[[float, tuple[Tensor, ...]], None]:
@@ -194,6 +211,7 @@ class GapLook:
             name: torch.from_numpy(np.ascontiguousarray(getattr(split, name))).to(self.device)
             for name in names
         }
+        tensors["low"] = tensors["low"].to(tensors["high"].dtype)
         tensors["ones"] = torch.ones_like(tensors["high"])
         return tensors
 
@@ -207,8 +225,14 @@ class GapLook:
         }
 
 
+def _rounded_up(value: float) -> float:
+    """Return a number that is no smaller and fits into float32, as which Triton hands it to a kernel."""
+    with np.errstate(over="ignore"):
+        return float(np.nextafter(np.float32(value), np.float32(np.inf)))
+
+
 def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> NDArray[np.float32]:
-    """Return what a kernel writes of the rows that it keeps."""
+    """Return (3, m) what a kernel writes of the rows that it keeps."""
     written = torch.empty((3, len(rows)), dtype=torch.float32, device=rows.device)
     counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
     launch((counter, written[0].view(torch.int32), *written[1:]))

@@ -204,9 +204,13 @@ def classes(  # type: ignore[no-untyped-def]
 @triton.jit
 def near_gaps(  # type: ignore[no-untyped-def]
     logits_ptr, squares_ptr, n, n_members: tl.constexpr, n_outputs: tl.constexpr, allowed, slope,
-    counter_ptr, index_ptr, gap_ptr, square_ptr, n_columns: tl.constexpr, block: tl.constexpr,
+    counter_ptr, index_ptr, value_ptr, square_ptr, margins: tl.constexpr, n_columns: tl.constexpr,
+    block: tl.constexpr,
 ):  # fmt: skip
-    """Keep the rows of (n, outputs, members) float64 logits whose lowest gap may be `allowed` or less."""
+    """Keep the rows of (n, outputs, members) float64 logits whose lowest gap may be `allowed` or less.
+
+    Write their lowest gaps, or with `margins` the lowest margins of the logits' softmax.
+    """
     rows = tl.program_id(0) * block + tl.arange(0, block)
     inside = rows < n
     columns = tl.arange(0, n_columns)
@@ -226,6 +230,19 @@ def near_gaps(  # type: ignore[no-untyped-def]
     squares = tl.load(squares_ptr + rows, mask=inside, other=0.0)
     far = lowest > allowed + slope * tl.sqrt(squares + 1.0)  # written so that NaN is kept
     kept = inside & ~far
-    _append(
-        rows, kept, lowest.to(tl.float32), squares.to(tl.float32), counter_ptr, index_ptr, gap_ptr, square_ptr
-    )
+    if tl.sum(kept.to(tl.int32)) > 0:
+        if margins:
+            total = tl.zeros((block, n_columns), tl.float64)
+            for output in tl.static_range(n_outputs):
+                total += tl.exp(tl.load(at + output * n_members, mask=known, other=0.0) - best)
+            lowest = tl.min(tl.where(known, (1.0 - tl.exp(-gaps)) / total, float("inf")), 1)
+        _append(
+            rows,
+            kept,
+            lowest.to(tl.float32),
+            squares.to(tl.float32),
+            counter_ptr,
+            index_ptr,
+            value_ptr,
+            square_ptr,
+        )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from minmargin import bounds, rough
+from minmargin.cut import Cut
 from minmargin.device import Precision
 from minmargin.gpu.gaps import GapLook
 from minmargin.gpu.looks import DeviceNetworks, Found, NetworkLook, has_triton, linear_networks
@@ -48,10 +49,10 @@ class DeviceScreen:
     staging: Staging
     leaves_too_many: list[bool] = field(default_factory=list, init=False, repr=False)
 
-    def near(self, X: NDArray[Any] | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
-        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
+    def near(self, X: NDArray[Any] | ColumnBlock, *, cut: Cut, size: int | None) -> Near:
+        """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
         with self.staging.rows(X, self.center) as rows:
-            found, (lower, upper) = self._first_look(rows, threshold, size, exact=self._arrives_exactly(X))
+            found, (lower, upper) = self._first_look(rows, cut, size, exact=self._arrives_exactly(X))
 
             def look_closer(index: NDArray[np.intp]) -> Bounds:
                 # What has to be copied to the device stands in line behind other threads' rows: nobody waits for that.
@@ -61,11 +62,11 @@ class DeviceScreen:
                 return self._bounds(closer)
 
             if not found.finite:
-                return Near(found.places, np.full(len(found.places), -np.inf), finite=False)
-            index, lower = bounds.two_looks(
-                lower, upper, look_closer, threshold=threshold, size=size, at_least=self._at_least
+                return Near.unknown(found.places)
+            index, lower, upper = bounds.two_looks(
+                lower, upper, look_closer, threshold=cut.score, size=size, at_least=self._at_least
             )
-        return Near(found.places[index], lower)
+        return Near(found.places[index], lower, upper)
 
     def scores(self, X: NDArray[Any] | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 gives them."""
@@ -91,9 +92,7 @@ class DeviceScreen:
         """How many rows make a closer look worth its while."""
         return _WORTH_A_LOOK // sum(layer.size for layer in self.look.networks.weights) + 1
 
-    def _first_look(
-        self, rows: Tensor, threshold: float | None, size: int | None, *, exact: bool
-    ) -> tuple[Found, Bounds]:
+    def _first_look(self, rows: Tensor, cut: Cut, size: int | None, *, exact: bool) -> tuple[Found, Bounds]:
         if self.gaps is None:
             with _one_at_a_time:
                 found = self.look.look(rows)
@@ -101,22 +100,29 @@ class DeviceScreen:
         n_models, n_outputs, _ = self.gaps.weights.shape
         shape: dict[str, Any] = {"n_models": n_models, "n_outputs": n_outputs, "softmax": self.look.softmax}
 
-        def allowed(score: float | None) -> float:
-            return math.inf if score is None else bounds.allowed(score, rough.LOWEST_GAP, **shape)
+        def allowed(score: float) -> float:
+            return bounds.allowed(score, rough.LOWEST_GAP, **shape)
 
         def allowed_beside(gap: float) -> float:
             _, above = bounds.score_bounds(np.array([gap]), np.zeros(1), rough.LOWEST_GAP, **shape)
             return allowed(float(above[0]))
 
-        closely = bool(self.leaves_too_many) and exact
         with _one_at_a_time:
-            keep = self.gaps.keep_closely if closely else self.gaps.keep
-            kept = keep(rows, allowed(threshold))
-        found = self.gaps.describe(kept, size, allowed_beside, closely=closely)
-        if threshold is not None and len(found.places) > _TOO_MANY * len(rows):
-            self.leaves_too_many.append(True)
+            threshold = cut.score  # as low as it is by now
+            # A first cut should be a good one; and where the quick look leaves too many rows, it is of no use.
+            closely = exact and (threshold == math.inf or bool(self.leaves_too_many))
+            if not closely:
+                kept = self.gaps.keep(rows, allowed(threshold))
+                if exact and kept.shape[1] > _TOO_MANY * len(rows):
+                    self.leaves_too_many.append(True)
+                    closely = True
+            if closely:
+                found = self.gaps.look_closely(rows, allowed(threshold))
+        if not closely:
+            found = self.gaps.describe(kept, size, allowed_beside)
         known = np.where(found.errors < np.inf, found.values, 0.0)
-        return found, bounds.score_bounds(known, found.errors, rough.LOWEST_GAP, **shape)
+        kind = rough.LOWEST_MARGIN if closely and self.gaps.tells_margins else rough.LOWEST_GAP
+        return found, bounds.score_bounds(known, found.errors, kind, **shape)
 
     def _bounds(self, found: Found) -> Bounds:
         networks = self.look.networks
@@ -163,6 +169,7 @@ def linear_screen(
     gaps = None
     if bounds.KINDS[score] == rough.LOWEST_GAP and has_triton(device):
         stacked = np.ascontiguousarray(weights.transpose(1, 2, 0))
-        gaps = GapLook(stacked, intercepts, precision, device)
+        gaps = GapLook(stacked, intercepts, softmax, precision, device)
+        gaps.load()
     models = DeviceNetworks(linear_networks(weights, intercepts, softmax=softmax), device)
     return network_screen(models, None, score, softmax=softmax, precision=precision, gaps=gaps)

@@ -72,7 +72,7 @@ class HalfSplit:
     Attributes:
         scale: (D padded,) float32 powers of two by which features are multiplied.
         high: (groups of members, D padded, width) float16.
-        low: what `high` leaves of the weights.
+        low: what `high` leaves of the weights, for a GPU to round: with numbers so small, a processor takes long.
         bias: (groups, width) float32; -inf for outputs that only fill up.
         n_full: how often `n_outputs` outputs are multiplied at once.
         n_outputs: a power of two.
@@ -82,7 +82,7 @@ class HalfSplit:
 
     scale: NDArray[np.float32]
     high: NDArray[np.float16]
-    low: NDArray[np.float16]
+    low: NDArray[np.float32]
     bias: NDArray[np.float32]
     n_full: int
     n_outputs: int
@@ -117,7 +117,7 @@ class HalfSplit:
         return cls(
             np.concatenate([powers, np.ones(n_padded - n_features)]).astype(np.float32),
             high,
-            (by_feature - high).astype(np.float16),
+            (by_feature - high).astype(np.float32),
             bias.astype(np.float32),
             n_full,
             n_outputs,

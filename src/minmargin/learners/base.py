@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.bootstrap import Bootstrap
+from minmargin.cut import Cut
 from minmargin.device import Device, Precision
 from minmargin.errors import InputError
 from minmargin.intake import Form, Intake
@@ -30,8 +31,8 @@ def silent(stage: str, done: int, total: int | None) -> None:
 class Screen(Protocol):
     """A rough and fast look at one score of a committee. Rows come in the learner's form, or as a ColumnBlock."""
 
-    def near(self, X: Any, *, threshold: float | None, size: int | None) -> Near:
-        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest.
+    def near(self, X: Any, *, cut: Cut, size: int | None) -> Near:
+        """Return the rows whose score may not be above the cut, and may be among the `size` lowest.
 
         It may keep too many, but must never leave out a row that belongs.
         """
@@ -151,8 +152,8 @@ def numeric_intake(labeled: LabeledSet, *, takes_sparse: bool, missing: bool) ->
     rows = cast("Matrix", labeled.rows)
     if rows.ndim == 1:
         raise InputError(
-            "The labeled set is a list of texts, and this learner takes numbers only. Use a scikit-learn "
-            "pipeline, such as make_pipeline(TfidfVectorizer(), LogisticRegression())."
+            "The labeled set is a list of texts, and this learner takes numbers only. Use learner='text', or a "
+            "scikit-learn pipeline that begins with a vectorizer."
         )
     form: Form = "sparse" if sparse.issparse(rows) and takes_sparse else "matrix"
     return Intake(form, None, rows.shape[1], missing=missing)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.cut import Cut
 from minmargin.device import Device, Precision
 from minmargin.learners.base import Screen
 from minmargin.margins import ScoreName
@@ -137,8 +138,8 @@ class _Expanded(NamedTuple):
     screen: Screen
     expansion: Expansion
 
-    def near(self, X: Any, *, threshold: float | None, size: int | None) -> Near:
-        return self.screen.near(self._features(X), threshold=threshold, size=size)
+    def near(self, X: Any, *, cut: Cut, size: int | None) -> Near:
+        return self.screen.near(self._features(X), cut=cut, size=size)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         return self.screen.scores(self._features(X))

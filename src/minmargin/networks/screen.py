@@ -22,6 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from minmargin import bounds, margins, rough
+from minmargin.cut import Cut
 from minmargin.margins import ScoreName
 from minmargin.networks.dense import DenseNetworks
 from minmargin.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, input_lengths
@@ -166,16 +167,15 @@ class NetworkScreen:
         kind = bounds.KINDS[score]
         return cls(models, rough.LOWEST_MARGIN if kind == rough.LOWEST_GAP else kind)
 
-    def near(self, X: NDArray[Any] | ColumnBlock, *, threshold: float | None, size: int | None) -> Near:
-        """Return the rows whose score may be `threshold` or lower, and may be among the `size` lowest."""
+    def near(self, X: NDArray[Any] | ColumnBlock, *, cut: Cut, size: int | None) -> Near:
+        """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
         rows = np.asarray(X)
         lower, upper, finite = self._look(rows, self.models.coarse)
 
         def look_closer(index: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return self._look(rows[index], self.models.fine)[:2]
 
-        index, lower = bounds.two_looks(lower, upper, look_closer, threshold=threshold, size=size)
-        return Near(index, lower, finite)
+        return Near(*bounds.two_looks(lower, upper, look_closer, threshold=cut.score, size=size), finite)
 
     def scores(self, X: NDArray[Any] | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 logits give them."""

@@ -1,0 +1,123 @@
+"""A line keeps the rows that a full sort would, however rough its screen, and in whatever pieces the rows come."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minmargin import undecided
+from minmargin.candidates import Candidates
+from minmargin.line import Deciders, Line
+from minmargin.seeds import SeedTree
+from minmargin.strategies import Shortlist
+from minmargin.topb import Near
+from minmargin.undecided import Part
+
+SEEDS = SeedTree(3)
+
+
+class KnownScores:
+    """A row's only feature is its score."""
+
+    screen = "min-margin"
+
+    def score(self, candidates):
+        return candidates.X[:, 0]
+
+    def explain(self, candidates):
+        zeros = np.zeros(len(candidates), np.int32)
+        return zeros, zeros, zeros
+
+
+class OneModel:
+    n_members, rowwise, probabilistic = 1, True, True
+
+    def base_scores(self, X, *, device="cpu"):
+        return np.stack([X[:, 0], 1.0 - X[:, 0]], axis=1)
+
+
+class VagueScreen:
+    """Knows scores to within a slack; of some rows it knows nothing from above."""
+
+    def __init__(self, slack, silent):
+        self.slack, self.silent = slack, silent
+
+    def near(self, X, *, cut, size):
+        scores = X[:, 0]
+        lower, upper = scores - self.slack, scores + self.slack
+        if self.silent:
+            upper[::2] = np.inf
+        places = np.flatnonzero(~(lower > cut.score))
+        return Near(places, lower[places], upper[places])
+
+
+def kept_by_line(scores, size, cuts, slack, silent, excluded, threads=None, share=None):
+    line = Line(
+        Shortlist(KnownScores(), size), VagueScreen(slack, silent), SEEDS, None, Deciders(threads, share)
+    )
+    n_decided = 0
+    for start, stop in zip([0, *cuts], [*cuts, len(scores)], strict=True):
+        rows = range(start, stop)
+        candidates = Candidates(rows, scores[start:stop, None], OneModel(), SEEDS, "cpu")
+        carried = nw.from_native(pa.table({"name": [f"row {row}" for row in rows]}), eager_only=True)
+        n_decided += line.take_in(
+            Part(candidates, carried),
+            first_row=start,
+            excluded=np.array([row - start for row in rows if row in excluded], np.intp),
+            n_rows=len(scores),
+            check=lambda: None,
+        )
+    n_decided += line.decide_rest()
+    return line.top.finish(), n_decided
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_may_wait():
+    """So that rows which wait become many every now and then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(undecided, "_FEW_ROWS", 4)
+        patch.setattr(undecided, "_MOST_BYTES", 400)
+        yield
+
+
+@given(
+    scores=st.lists(st.integers(0, 12), min_size=1, max_size=80),
+    size=st.integers(1, 20),
+    slack=st.sampled_from([0.0, 1e-9, 0.1, 5.0]),
+    silent=st.booleans(),
+    data=st.data(),
+)
+def test_the_lowest_rows_are_kept_with_their_columns(scores, size, slack, silent, data):
+    scores = np.array(scores, np.float64)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(scores)), max_size=6)))
+    excluded = data.draw(st.sets(st.integers(0, len(scores) - 1), max_size=5))
+    kept, _ = kept_by_line(scores, size, cuts, slack, silent, excluded)
+    rows = np.array([row for row in range(len(scores)) if row not in excluded], np.int64)
+    in_line = rows[np.lexsort((rows, SEEDS.ties(rows), scores[rows]))][:size]
+    np.testing.assert_array_equal(kept.rows, in_line)
+    np.testing.assert_array_equal(kept.scores, scores[in_line])
+    if len(in_line):
+        names = kept.details["carried"].to_dict(as_series=False)["name"]
+        assert names == [f"row {row}" for row in in_line]
+
+
+def test_threads_share_out_what_is_scored_canonically():
+    scores = np.random.default_rng(0).random(1000)
+    alone, _ = kept_by_line(scores, 50, [500], 0.5, False, set())
+    with ThreadPoolExecutor(2) as threads:
+        shared, _ = kept_by_line(scores, 50, [500], 0.5, False, set(), threads, 7)
+    np.testing.assert_array_equal(alone.rows, shared.rows)
+
+
+def test_with_a_sharp_screen_hardly_more_than_the_batch_is_scored_canonically(monkeypatch):
+    monkeypatch.setattr(undecided, "_FEW_ROWS", 4096)
+    monkeypatch.setattr(undecided, "_MOST_BYTES", 1 << 24)
+    scores = np.random.default_rng(0).random(20_000)
+    _, n_decided = kept_by_line(scores, 100, list(range(1000, 20_000, 1000)), 1e-12, False, set())
+    assert n_decided == 100
