@@ -104,9 +104,11 @@ def minimize_exactly(  # type: ignore[no-untyped-def]
             candidate = T + length * direction
             reached, reached_gradient, probabilities = _evaluate(rows, codes, weights, penalty, candidate)
             reached_slope = math.sqrt((reached_gradient**2).sum())
-            # Near the optimum the loss is flat to the last bit: there a smaller gradient counts as progress.
-            flat = reached <= loss + rounding * abs(loss) and reached_slope < 0.9 * slope
-            if flat or reached <= loss + 1e-4 * length * decline:
+            gained, noise = loss - reached, rounding * abs(loss)
+            if gained > noise and gained >= -1e-4 * length * decline:
+                break
+            # Near the optimum the loss is flat to the last bit: there only a smaller gradient counts as progress.
+            if gained >= -noise and reached_slope < 0.9 * slope:
                 break
             length *= 0.5
         else:

@@ -129,10 +129,11 @@ def _descend(problem: Problem, T: Floats, point: Point, direction: Floats) -> tu
     for _ in range(_MOST_HALVINGS):
         candidate = T + length * direction
         reached = problem.at(candidate)
-        if reached.loss <= point.loss + 1e-4 * length * decline:
+        gained = point.loss - reached.loss
+        if gained > noise and gained >= -1e-4 * length * decline:
             return candidate, reached
-        # Near the optimum the loss is flat to the last bit: there a smaller gradient counts as progress.
-        if reached.loss <= point.loss + noise and reached.slope < 0.9 * point.slope:
+        # Near the optimum the loss is flat to the last bit: there only a smaller gradient counts as progress.
+        if gained >= -noise and reached.slope < 0.9 * point.slope:
             return candidate, reached
         length *= 0.5
     return None
