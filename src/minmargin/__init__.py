@@ -18,7 +18,7 @@ from minmargin.errors import (
     MissingExtraError,
     ScoringError,
 )
-from minmargin.learners import LogisticLearner, MLPLearner
+from minmargin.learners import LogisticLearner, MLPLearner, TextLearner
 from minmargin.learners.module import ModuleLearner
 from minmargin.progress import show_progress
 from minmargin.selection import select
@@ -59,6 +59,7 @@ __all__ = [
     "RandomMarginMix",
     "Reasons",
     "ScoringError",
+    "TextLearner",
     "TrueMargin",
     "__version__",
     "compare",

@@ -84,6 +84,13 @@ class Intake:
                 f"The labeled set has column names ({listing(c.name for c in self.columns)}) and the pool "
                 "has none. Give both as frames or files, or both as arrays."
             )
+        if self.form == "text" and (pool.row_shape or self.width > 1):
+            have = "is a list of texts"
+            if self.columns is not None:
+                have = f"has texts in {listing(column.name for column in self.columns)}"
+            raise InputError(
+                f"The labeled set {have}, and the pool is an array of shape {pool.shape}. Give both in the same form."
+            )
         if len(pool.row_shape or ()) > 1:
             raise not_a_table(pool.what, pool.shape or ())
         if pool.width != self.width and self.form != "text":
@@ -177,7 +184,7 @@ class Intake:
         if self.form == "frame":
             return Converted(_to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
         if self.form == "text":
-            return Converted(text_array(frame[frame.columns[0]]))
+            return Converted(joined_texts(frame))
         columns = _as_columns(frame.to_native()) if frame.implementation.is_pyarrow() else None
         return self._numbers(to_matrix(frame, origin) if columns is None else columns, origin)
 
@@ -340,6 +347,14 @@ def text_array(values: nw.Series[Any]) -> NDArray[Any]:
     """Return a 1-D array of Python strings; a missing one becomes the empty string."""
     # Nearly every cell is a text already, and a function call for each would be most of the time.
     return np.array([each if type(each) is str else _text(each) for each in values.to_list()], dtype=object)
+
+
+def joined_texts(frame: Frame) -> NDArray[Any]:
+    """Return a 1-D array of Python strings: the texts of each row, one to a line."""
+    texts = [text_array(values) for values in frame.iter_columns()]
+    if len(texts) == 1:
+        return texts[0]
+    return np.array(["\n".join(each) for each in zip(*texts, strict=True)], dtype=object)
 
 
 def _text(value: Any) -> str:

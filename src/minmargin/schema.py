@@ -202,7 +202,9 @@ def require_numbers(columns: Sequence[Column]) -> None:
     """Raise an error that names the first column which holds no numbers."""
     for column in columns:
         if column.kind not in {"number", "embedding"}:
-            fix = "Use preprocess='auto', leave" if column.kind == "text" else "Leave"
+            fix = "Leave"
+            if column.kind == "text":
+                fix = "Use preprocess='auto' for categories or learner='text' for free text, leave"
             raise InputError(
                 f"Column {column.name!r} is {column.type_name}, which is not a number. {fix} it out with "
                 "features=[...], or use a scikit-learn pipeline that encodes it."

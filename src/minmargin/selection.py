@@ -62,8 +62,8 @@ def select(
         batch_size: B, how many rows to pick.
         strategy: a name from `minmargin.strategies()`, a strategy object, or a function that takes
             `Candidates` and returns one float per row; lower is picked first.
-        learner: "logistic", "mlp", "random-forest", "gradient-boosting", any scikit-learn classifier, or a
-            function that makes a torch module. It is copied, never changed.
+        learner: "logistic", "text" for texts, "mlp", "random-forest", "gradient-boosting", any scikit-learn
+            classifier, or a function that makes a torch module. It is copied, never changed.
         n_models: K, how many members to train on bootstrap draws. None are trained for a strategy that
             looks at the base only.
         bootstrap_fraction: beta, the size of a draw as a fraction of each class; may exceed 1.
@@ -74,7 +74,7 @@ def select(
         keep: further pool columns to carry into the batch.
         exclude: rows that must not be picked, such as those being labeled: values of the id column, or row
             numbers if there is none, as a list, an array or a series. All else stays as it is.
-        preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
+        preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns, as categories.
         n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
         device: "cpu", "cuda", or "auto": a GPU, if there is one, for networks and for pools that are worth it. It

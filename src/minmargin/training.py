@@ -12,7 +12,7 @@ from minmargin.bootstrap import Bootstrap, draw_sizes
 from minmargin.errors import InputError
 from minmargin.intake import Intake
 from minmargin.labeled import LabeledSet
-from minmargin.learners import Learner, Preprocessor, Progress, Scorer, resolve_learner
+from minmargin.learners import Learner, Preprocessor, Progress, Scorer, TextLearner, resolve_learner
 from minmargin.manifest import Stopwatch
 from minmargin.provenance import Preprocess, Provenance
 from minmargin.seeds import SeedTree
@@ -53,6 +53,8 @@ class Training:
         resolved.check(len(labeled.classes))
         if preprocess not in {"none", "auto"}:
             raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
+        if isinstance(resolved, TextLearner):  # it makes numbers of its texts by itself
+            preprocess = "none"
         if preprocess == "auto":
             from minmargin.learners.preprocess import preprocessing_intake  # noqa: PLC0415 - slow to import
 

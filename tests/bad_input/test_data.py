@@ -235,8 +235,9 @@ def test_an_id_column_of_an_array_is_refused() -> None:
 
 def test_a_column_that_is_not_numeric_is_refused_without_preprocessing() -> None:
     assert complaint(LABELED_FRAME.assign(color="red"), pool=POOL_FRAME.assign(color="red")) == (
-        "Column 'color' is String, which is not a number. Use preprocess='auto', leave it out with "
-        "features=[...], or use a scikit-learn pipeline that encodes it."
+        "Column 'color' is String, which is not a number. Use preprocess='auto' for categories or "
+        "learner='text' for free text, leave it out with features=[...], or use a scikit-learn pipeline that encodes "
+        "it."
     )
 
 

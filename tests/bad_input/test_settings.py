@@ -193,7 +193,7 @@ class NoPool(Recorder):
 
 def test_the_nearest_name_is_suggested_for_an_unknown_learner() -> None:
     assert complaint(learner="randomforest") == (
-        "There is no learner 'randomforest' (names: 'logistic', 'mlp', 'random-forest', 'gradient-boosting'). "
+        "There is no learner 'randomforest' (names: 'logistic', 'text', 'mlp', 'random-forest', 'gradient-boosting'). "
         "Did you mean 'random-forest'? Any scikit-learn classifier can be passed as an object."
     )
 
@@ -213,7 +213,7 @@ def test_a_regressor_is_refused() -> None:
 def test_a_learner_of_another_kind_is_refused() -> None:
     assert complaint(learner={"C": 1.0}) == (
         "learner is a dict, which is not a scikit-learn classifier. "
-        "Use one, or one of the names 'logistic', 'mlp', 'random-forest', 'gradient-boosting'."
+        "Use one, or one of the names 'logistic', 'text', 'mlp', 'random-forest', 'gradient-boosting'."
     )
 
 
@@ -227,8 +227,8 @@ def test_a_classifier_without_class_scores_is_refused() -> None:
 def test_texts_need_a_learner_that_reads_them() -> None:
     texts = ["good", "bad", "fine"] * 10
     assert complaint(texts, pool=texts) == (
-        "The labeled set is a list of texts, and this learner takes numbers only. Use a scikit-learn "
-        "pipeline, such as make_pipeline(TfidfVectorizer(), LogisticRegression())."
+        "The labeled set is a list of texts, and this learner takes numbers only. Use learner='text', or a "
+        "scikit-learn pipeline that begins with a vectorizer."
     )
 
 

@@ -138,6 +138,21 @@ def test_members_with_columns_of_their_own_equal_pipelines_fitted_on_their_draws
         assert_same(found, 1, pipelines[1][-1])
 
 
+@pytest.mark.parametrize(
+    ("always_dense", "dense"), [(newton._ALWAYS_DENSE, True), (0, False)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_rows_that_are_nearly_empty_are_trained_on_as_they_are(n_classes, always_dense, dense, monkeypatch):
+    """Texts have few of all words. Made dense, a committee on them took ten times as long to train."""
+    monkeypatch.setattr(newton, "_ALWAYS_DENSE", always_dense)
+    X, codes, weights = problem(200, 90, n_classes)
+    X[np.random.default_rng(1).random(X.shape) < 0.97] = 0
+    assert newton._is_as_well_dense(sparse.csr_array(X)) is dense
+    found = fit_together(sparse.csr_array(X), codes, n_classes, weights, C=30.0)
+    for member in range(3):
+        assert_same(found, member, alone(X, codes, weights[member], C=30.0))
+
+
 @pytest.mark.parametrize("as_well_dense", [newton._AS_WELL_DENSE, 0], ids=["made dense", "sparse"])
 @pytest.mark.parametrize(("n", "n_features"), [(80, 6), (60, 200)], ids=str)
 def test_scaled_columns_of_sparse_rows_stay_sparse(n, n_features, as_well_dense, monkeypatch):
@@ -247,3 +262,13 @@ def test_a_start_that_is_worse_than_zero_is_not_taken():
     own = ColumnTransforms(np.zeros((3, 4)), np.repeat(1.0 / scales, 3, axis=0))
     found = fit_together(X, codes, 3, weights, columns=own, start=start)
     assert (found.gradient <= 1e-6).all()
+
+
+@pytest.mark.parametrize("n_features", [2, 200], ids=["whole Hessian", "conjugate gradients"])
+def test_a_goal_below_what_rounding_allows_ends_the_steps_soon(n_features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, n_features)) * (rng.random((300, n_features)) < 0.2)
+    codes = rng.integers(0, 20, 300)
+    found = fit_together(X, codes, 20, np.ones((1, 300)), tolerance=1e-16)
+    assert found.gradient.max() < 1e-7
+    assert found.steps.max() < 30

@@ -181,8 +181,9 @@ def test_a_text_column_that_looks_like_an_id_warns() -> None:
         pick(labeled, mixed(X, COLORS))
     assert [str(each.message) for each in caught] == [
         (
-            "Text column 'color' has a different value in each of the 30 labeled rows, so it tells nothing of "
-            "other rows. Name it as id_column, or leave it out with features=[...]."
+            "Text column 'color' has a different value in nearly every labeled row, so as a category it tells nothing "
+            "of other rows. If it identifies rows, name it as id_column. If it is free text, leave it out with "
+            "features=[...], or let learner='text' read it alone."
         )
     ]
 
@@ -194,3 +195,36 @@ def test_an_array_of_texts_needs_column_names() -> None:
         "preprocess='auto' needs column names to tell numbers from texts, and the labeled set is an array "
         "that is not numeric. Pass a data frame."
     )
+
+
+def test_a_list_of_texts_is_no_table() -> None:
+    with pytest.raises(mm.InputError) as caught:
+        pick([f"text {i}" for i in range(30)], X)
+    assert str(caught.value) == (
+        "preprocess='auto' is for tables, and the labeled set is a list of texts. Use learner='text'."
+    )
+
+
+@pytest.mark.parametrize("n_alike", [1, 3])
+def test_free_text_alone_is_refused_before_training(n_alike: int) -> None:
+    """Two rows in thirty that are the same do not make it a column of categories."""
+    texts = ["the same"] * n_alike + [f"words of row {i}" for i in range(30 - n_alike)]
+    with pytest.raises(mm.InputError) as caught:
+        pick(pl.DataFrame({"text": texts}), pl.DataFrame({"text": texts}))
+    assert str(caught.value) == (
+        "Text column 'text' has a different value in nearly each of the 30 labeled rows, and there is no other "
+        "feature, so there is nothing to learn from categories. This looks like free text: use learner='text'."
+    )
+
+
+def test_several_columns_of_free_text_are_refused_together() -> None:
+    frame = pl.DataFrame({"title": [f"t{i}" for i in range(30)], "body": [f"b{i}" for i in range(30)]})
+    with pytest.raises(
+        mm.InputError, match=r"^Text columns 'title', 'body' have a different value in nearly"
+    ):
+        pick(frame, frame)
+
+
+def test_categories_that_rows_share_are_taken() -> None:
+    frame = pl.DataFrame({"text": [f"t{i % 25}" for i in range(30)]})
+    assert len(pick(frame, frame)) == 10

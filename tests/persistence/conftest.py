@@ -74,11 +74,26 @@ def table() -> pd.DataFrame:
 
 def wide() -> pd.DataFrame:
     """Return a table whose one-hot codes are kept sparse."""
-    return pd.DataFrame({"a": X[:, 0], "word": [f"w{i % 149}" for i in range(150)]})
+    return pd.DataFrame({"a": X[:, 0], "word": [f"w{i % 130}" for i in range(150)]})
 
 
 def texts() -> list[str]:
     return [f"{'petal ' * int(10 * a)} {'sepal ' * int(10 * b)}" for a, b in X[:, 2:]]
+
+
+def odd_texts() -> list[str]:
+    return [f"{WORDS[i % 6]} ünï{i % 4} w\ud800rd 日本{i % 3}" for i in range(40)]
+
+
+def columns() -> pl.DataFrame:
+    """Return texts in two columns, some of them missing."""
+    halves = [text.split(" sepal", 1) for text in texts()]
+    return pl.DataFrame(
+        {
+            "head": [None if i % 9 == 0 else half[0] for i, half in enumerate(halves)],
+            "tail": [h[-1] for h in halves],
+        }
+    )
 
 
 def mixed() -> pd.DataFrame:
@@ -130,6 +145,9 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "support vectors": lambda: arrays(make_pipeline(StandardScaler(), SVC())),
     "bayes": lambda: arrays(make_pipeline(PolynomialFeatures(2), GaussianNB()), y=np.array(["x", "y", "z"])[Y]),
+    "words": lambda: case(texts()[::5], Y[LABELED], texts(), "text"),
+    "words of two classes": lambda: case(odd_texts()[:20], [0, 1] * 10, odd_texts(), mm.TextLearner(2, "balanced")),
+    "words of columns": lambda: case(columns()[::5], Y[LABELED], pa.table(columns().to_dict(as_series=False)), "text"),
     "texts": lambda: case(texts()[::5], Y[LABELED], texts(), make_pipeline(TfidfVectorizer(), LogisticRegression())),
     "counts": lambda: case(texts()[::5], Y[LABELED], texts(), make_pipeline(CountVectorizer(), MultinomialNB())),
     "frame": lambda: case(every(5, mixed()), Y[LABELED], pl.from_pandas(mixed()), encoded(GaussianNB())),

@@ -120,6 +120,14 @@ def test_loading_a_linear_committee_imports_neither_scikit_learn_nor_torch_nor_s
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+def test_damaged_words_are_refused(one, tmp_path):
+    one("words").committee.save(tmp_path / "saved")
+    assert json.loads((tmp_path / "saved" / "words.json").read_text()) == {"words": ["petal", "sepal"]}
+    (tmp_path / "saved" / "words.json").write_text('{"words": ["petal", "petal"]}')
+    with pytest.raises(mm.InputError, match=r"words\.json' cannot be loaded"):
+        mm.load_committee(tmp_path / "saved")
+
+
 def test_rows_that_are_no_vectors_are_told_of_when_a_strategy_needs_them(tmp_path):
     rows = np.array(
         [["red", "small"], ["blue", "large"], ["red", "large"], ["blue", "small"]] * 10, dtype=object

@@ -58,7 +58,7 @@ PreprocessOption = Annotated[
     PreprocessChoice | None,
     typer.Option(
         help="auto: impute and standardize numbers, one-hot encode texts. "
-        "Default: auto, but none for a package.module:factory.",
+        "Default: auto, but none for text and for a package.module:factory.",
     ),
 ]
 NJobs = Annotated[int, typer.Option(help="Threads; -1 uses all cores.")]
@@ -101,7 +101,7 @@ def one_or_all(paths: list[str]) -> str | list[str]:
 
 
 def preprocess_for(choice: PreprocessChoice | None, learner: str) -> Any:
-    """Return what was chosen; otherwise what suits a learner: one that a factory makes may see raw columns."""
+    """Return what was chosen; otherwise what suits a learner: texts and what a factory makes may see raw columns."""
     if choice is not None:
         return choice.value
-    return "none" if is_reference(learner) else "auto"
+    return "none" if learner == "text" or is_reference(learner) else "auto"

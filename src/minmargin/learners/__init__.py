@@ -10,6 +10,7 @@ from minmargin.errors import InputError, listing, nearest
 from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer, Screen, silent
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.mlp import MLPLearner
+from minmargin.learners.text import TextLearner
 
 __all__ = [
     "LEARNERS",
@@ -20,6 +21,7 @@ __all__ = [
     "Progress",
     "Scorer",
     "Screen",
+    "TextLearner",
     "is_module",
     "resolve_learner",
     "silent",
@@ -64,6 +66,7 @@ def _gradient_boosting() -> Learner:
 #: The learners that have a name, for the command line and for strings.
 LEARNERS: dict[str, Callable[[], Learner]] = {
     "logistic": LogisticLearner,
+    "text": TextLearner,
     "mlp": MLPLearner,
     "random-forest": _random_forest,
     "gradient-boosting": _gradient_boosting,

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -44,6 +44,8 @@ CONVERGED = 1e-6
 
 _FULL_HESSIAN = 160  # coefficients of a member up to which its whole Hessian is factored
 _AS_WELL_DENSE = 2_000_000  # entries up to which CSR rows are trained on as dense ones
+_NEARLY_EMPTY = 0.05  # share of entries that are not zero below which they are not, as those of texts
+_ALWAYS_DENSE = 200_000  # entries up to which that makes no difference
 _WORTH_THREADS = 150_000  # entries times outputs from which a member takes longer than starting a thread
 _OWN_AXES = 400  # rows up to which a member with columns of its own finds axes of its own
 
@@ -94,7 +96,7 @@ def fit_together(
         on_member: is told how many members are trained, whenever one more is.
     """
     n_outputs = 1 if n_classes == 2 else n_classes
-    if isinstance(X, sparse.csr_array) and math.prod(X.shape) <= _AS_WELL_DENSE:
+    if isinstance(X, sparse.csr_array) and _is_as_well_dense(X):
         X = X.toarray()
     n_columns = X.shape[1] if isinstance(X, sparse.csr_array) else min(X.shape)
     exact = n_columns * n_outputs <= _FULL_HESSIAN
@@ -124,6 +126,12 @@ def fit_together(
         coefficients[:, k], intercepts[k], gradient[k], steps[k] = T, constant, slope, n_steps
         on_member(k + 1)
     return Optimum(coefficients, intercepts, gradient, steps)
+
+
+def _is_as_well_dense(X: sparse.csr_array[Any, Any]) -> bool:
+    n_entries = math.prod(X.shape)
+    nearly_empty = n_entries > _ALWAYS_DENSE and X.nnz < _NEARLY_EMPTY * n_entries
+    return n_entries <= _AS_WELL_DENSE and not nearly_empty
 
 
 def _each(fit: Callable[[int], Result], n_members: int, *, n_threads: int) -> Iterator[Result]:

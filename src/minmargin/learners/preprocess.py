@@ -19,13 +19,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from minmargin.errors import DataWarning, InputError
+from minmargin.errors import DataWarning, InputError, listing
 from minmargin.intake import Intake, text_array, to_matrix
 from minmargin.labeled import LabeledSet
 from minmargin.rows import Frame, Matrix
 from minmargin.schema import Column
 
 _FEW_ROWS = 20  # in fewer rows, all values being different means little
+_NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories
 _DENSE_WIDTH = 512  # wider tables are mostly zeros of one-hot codes: keep them sparse
 
 
@@ -60,10 +61,11 @@ class TablePreprocessor:
 
     def _warn_of_ids(self, n_rows: int) -> None:
         for name, categories in zip(self._texts, self._encoder.categories_, strict=True):
-            if n_rows >= _FEW_ROWS and len(categories) == n_rows:
+            if _tell_nothing(len(categories), n_rows):
                 warnings.warn(
-                    f"Text column {name!r} has a different value in each of the {n_rows:,} labeled rows, so it "
-                    "tells nothing of other rows. Name it as id_column, or leave it out with features=[...].",
+                    f"Text column {name!r} has a different value in nearly every labeled row, so as a category it "
+                    "tells nothing of other rows. If it identifies rows, name it as id_column. If it is free text, "
+                    "leave it out with features=[...], or let learner='text' read it alone.",
                     DataWarning,
                     stacklevel=6,
                 )
@@ -103,12 +105,35 @@ def preprocessing_intake(labeled: LabeledSet) -> Intake:
     labeled.require_table()
     if labeled.columns is not None:
         columns = tuple(column for column in labeled.columns if column.kind != "empty")
+        _refuse_free_text(cast("Frame", labeled.rows), columns)
         width = sum(column.width or 1 for column in columns)
         return Intake("table", columns, width, missing=True)
     rows = cast("Matrix", labeled.rows)
+    if rows.ndim == 1:
+        raise InputError(
+            "preprocess='auto' is for tables, and the labeled set is a list of texts. Use learner='text'."
+        )
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise InputError(
             "preprocess='auto' needs column names to tell numbers from texts, and the labeled set is an array "
             "that is not numeric. Pass a data frame."
         )
     return Intake("matrix", None, rows.shape[1], missing=True)
+
+
+def _refuse_free_text(rows: Frame, columns: Sequence[Column]) -> None:
+    """Raise an error if every feature is a text that hardly any two rows have in common."""
+    n_rows = rows.shape[0]
+    names = [column.name for column in columns]
+    if all(
+        column.kind == "text" and _tell_nothing(rows[column.name].n_unique(), n_rows) for column in columns
+    ):
+        have = f"Text column {names[0]!r} has" if len(names) == 1 else f"Text columns {listing(names)} have"
+        raise InputError(
+            f"{have} a different value in nearly each of the {n_rows:,} labeled rows, and there is no other feature, "
+            "so there is nothing to learn from categories. This looks like free text: use learner='text'."
+        )
+
+
+def _tell_nothing(n_different: int, n_rows: int) -> bool:
+    return n_rows >= _FEW_ROWS and n_different > _NEARLY_ALL * n_rows

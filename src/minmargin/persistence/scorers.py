@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+import json
+from typing import Any, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minmargin.errors import InputError
 from minmargin.learners.affine import Columns, Expansion
@@ -12,11 +14,13 @@ from minmargin.learners.base import Scorer
 from minmargin.learners.linear import LinearScorer, Link
 from minmargin.learners.module import ModuleScorer
 from minmargin.learners.network import NetworkScorer
+from minmargin.learners.text import TextScorer, Words
 from minmargin.networks.dense import DenseNetworks
 from minmargin.persistence.damage import Fields
 from minmargin.persistence.packed import Packed, pack_arrays
 from minmargin.persistence.saved import Saved
 
+_WORDS = "words.json"
 _VIEW = ("source", "center", "scale", "fill")
 
 
@@ -25,6 +29,8 @@ def pack_scorer(scorer: Scorer) -> Packed:
     # Types are compared exactly: a subclass may hold more than is known here.
     if type(scorer) is LinearScorer:
         return _pack_linear(scorer, {})
+    if type(scorer) is TextScorer:
+        return _pack_texts(scorer)
     if type(scorer) is NetworkScorer:
         return _pack_networks(scorer)
     if isinstance(scorer, ModuleScorer):
@@ -42,7 +48,7 @@ def pack_scorer(scorer: Scorer) -> Packed:
 
         return pack_estimators(scorer)
     raise InputError(
-        f"A committee scored by {type(scorer).__name__} cannot be saved: only those of 'logistic', 'mlp' and "
+        f"A committee scored by {type(scorer).__name__} cannot be saved: only those of 'logistic', 'text', 'mlp' and "
         "scikit-learn classifiers can. Save the labeled set and train it again."
     )
 
@@ -58,13 +64,24 @@ def _pack_linear(scorer: LinearScorer, view: dict[str, Any]) -> Packed:
         "expansion": None if expansion is None else {"used": expansion.used, "filled": expansion.filled},
         "view": bool(view),
     }
-    weights = {
+    return Packed(description, pack_arrays(_weights(scorer) | view))
+
+
+def _weights(scorer: LinearScorer) -> dict[str, Any]:
+    return {
         "base_weights": scorer.base_weights,
         "base_intercepts": scorer.base_intercepts,
         "member_weights": scorer.member_weights,
         "member_intercepts": scorer.member_intercepts,
     }
-    return Packed(description, pack_arrays(weights | view))
+
+
+def _pack_texts(scorer: TextScorer) -> Packed:
+    words = cast("Words", scorer.expansion)
+    files = pack_arrays(_weights(scorer) | {"rarity": words.rarity})
+    # As JSON: numpy would give every word the length of the longest.
+    files[_WORDS] = json.dumps({"words": words.words}).encode()
+    return Packed({"kind": "texts", "trained": scorer.trained}, files)
 
 
 def _pack_networks(scorer: NetworkScorer) -> Packed:
@@ -88,8 +105,11 @@ def unpack_scorer(saved: Saved, n_columns: int, n_classes: int, n_models: int) -
         n_models: how many members there are.
     """
     description = saved.content.inner("scorer")
-    if description.choice("kind", ("linear", "networks")) == "networks":
+    kind = description.choice("kind", ("linear", "networks", "texts"))
+    if kind == "networks":
         return _unpack_networks(saved, description, n_columns, n_classes, n_models)
+    if kind == "texts":
+        return _unpack_texts(saved, description, n_classes, n_models)
     return _unpack_linear(saved, description, n_columns, n_classes, n_models)
 
 
@@ -98,16 +118,7 @@ def _unpack_linear(
 ) -> LinearScorer:
     expansion = _expansion(description, n_columns)
     width = n_columns if expansion is None else expansion.width
-    base = saved.array("base_weights", ["f8"], (width, 1, None))
-    n_outputs = base.shape[2]
-    if n_outputs != n_classes and (n_outputs, n_classes) != (1, 2):
-        raise description.wrong(f"the models have {n_outputs} outputs for {n_classes} classes")
-    arrays = (
-        base,
-        saved.array("base_intercepts", ["f8"], (1, n_outputs)),
-        saved.array("member_weights", ["f8"], (width, n_models, n_outputs)),
-        saved.array("member_intercepts", ["f8"], (n_models, n_outputs)),
-    )
+    arrays = _unpack_weights(saved, description, width, n_classes, n_models)
     link: Link = description.choice("link", get_args(Link))
     trained = description.get("trained", str)
     if not description.get("view", bool):
@@ -116,6 +127,33 @@ def _unpack_linear(
 
     view = _view(saved, description, n_columns)
     return CompiledScorer(*arrays, link=link, expansion=expansion, trained=trained, view=view)
+
+
+def _unpack_weights(
+    saved: Saved, description: Fields, width: int, n_classes: int, n_models: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    base = saved.array("base_weights", ["f8"], (width, 1, None))
+    n_outputs = base.shape[2]
+    if n_outputs != n_classes and (n_outputs, n_classes) != (1, 2):
+        raise description.wrong(f"the models have {n_outputs} outputs for {n_classes} classes")
+    return (
+        base,
+        saved.array("base_intercepts", ["f8"], (1, n_outputs)),
+        saved.array("member_weights", ["f8"], (width, n_models, n_outputs)),
+        saved.array("member_intercepts", ["f8"], (n_models, n_outputs)),
+    )
+
+
+def _unpack_texts(saved: Saved, description: Fields, n_classes: int, n_models: int) -> TextScorer:
+    fields = saved.json(_WORDS)
+    words = tuple(fields.each("words", str))
+    if not words or len(set(words)) != len(words):
+        raise fields.wrong("its words are not different texts")
+    rarity = saved.array("rarity", ["f8"], (len(words),))
+    if not (np.isfinite(rarity).all() and (rarity > 0).all()):
+        raise fields.wrong("the weights of its words are no positive numbers")
+    arrays = _unpack_weights(saved, description, len(words), n_classes, n_models)
+    return TextScorer(*arrays, expansion=Words(words, rarity), trained=description.get("trained", str))
 
 
 def _expansion(description: Fields, n_columns: int) -> Expansion | None:
@@ -163,5 +201,7 @@ def _unpack_networks(
 
 def vectors_width(scorer: Scorer, n_columns: int) -> int:
     """Return how many numbers a row has as the last step of models that are arrays sees it."""
+    if type(scorer) is TextScorer:
+        return len(scorer.base_weights)
     view: Columns | None = getattr(scorer, "view", None)
     return n_columns if view is None else len(view.source)
