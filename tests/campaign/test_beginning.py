@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +45,6 @@ WRONG = {
     "The labeled set has no column names, and a campaign needs them. Give a frame, or Parquet or CSV files.": {
         "labeled": np.zeros((3, 2))
     },
-    "learner=nope:make failed: ModuleNotFoundError: No module named 'nope'.": {"learner": "nope:make"},
 }
 
 
@@ -55,12 +56,69 @@ def test_what_is_wrong_is_said_before_anything_is_written(begin, message, change
 
 def test_classes_that_no_labeled_row_has_can_be_named(begin):
     campaign = begin(classes=["lily", "setosa"])
-    assert campaign._journal.classes() == ["setosa", "versicolor", "virginica", "lily"]
+    assert campaign.classes == ["setosa", "versicolor", "virginica", "lily"]
+    assert campaign.empty_classes == ["lily"]
+
+
+def test_classes_of_held_out_rows_are_known_though_no_labeled_row_has_them(begin):
+    labeled = pd.read_csv("labeled.csv")
+    campaign = begin(labeled=labeled[labeled["y"] != "versicolor"], held_out="held-out.csv")
+    assert campaign.classes == ["setosa", "versicolor", "virginica"]
+    assert campaign.empty_classes == ["versicolor"]
+    batch = campaign.next(n_jobs=1)
+    assert set(batch.predicted) <= {"setosa", "virginica"}
+    assert campaign.add_labels(dict.fromkeys(batch.ids.tolist(), "versicolor"), n_jobs=1).new == 7
+    assert campaign.empty_classes == []
+
+
+def test_a_module_that_is_not_there_is_said_to_be_looked_for(begin, here):
+    assert complaint(begin, learner="nope:make") == (
+        "learner=nope:make failed: ModuleNotFoundError: No module named 'nope'. It was looked for in "
+        f"{str(here)!r} and among installed packages."
+    )
+    Path("broken.py").write_text("import nothing_of_this_name")
+    assert complaint(begin, learner="broken:make") == (
+        "learner=broken:make failed: ModuleNotFoundError: No module named 'nothing_of_this_name'."
+    )
+    assert not Path("flowers").exists()
+
+
+def test_a_learner_in_a_folder_is_found_again_from_anywhere_and_after_a_move(begin, here, monkeypatch):
+    factory = (
+        "from sklearn.linear_model import LogisticRegression\ndef make(): return LogisticRegression(C=0.5)\n"
+    )
+    Path("a_learner_in_a_folder.py").write_text(factory)
+    begin(learner="a_learner_in_a_folder:make")
+    assert json.loads(Path("flowers/settings.json").read_text())["learner_folder"] == ".."
+    (here / "moved").mkdir()
+    for name in ("flowers", "pool", "a_learner_in_a_folder.py"):
+        (here / name).rename(here / "moved" / name)
+    sys.modules.pop("a_learner_in_a_folder")
+    importlib.invalidate_caches()
+    monkeypatch.chdir("/")
+    batch = mm.Campaign.open(here / "moved" / "flowers").next(n_jobs=1)
+    assert batch.manifest["settings"]["learner"] == "LogisticRegression(C=0.5)"
+
+
+def test_a_learner_of_an_installed_package_has_no_folder(begin):
+    assert begin(learner="sklearn.linear_model:LogisticRegression").settings.learner_folder is None
+
+
+def test_settings_of_an_earlier_version_are_read(begin):
+    begin()
+    path = Path("flowers/settings.json")
+    settings = json.loads(path.read_text())
+    del settings["learner_folder"]
+    path.write_text(json.dumps(settings))
+    assert len(mm.Campaign.open("flowers").next(n_jobs=1)) == 7
 
 
 def test_a_folder_in_use_is_left_alone(begin):
     begin()
-    assert complaint(begin) == "There is a campaign in 'flowers' already. Open it, or use another folder."
+    assert complaint(begin) == (
+        "There is a campaign in 'flowers' already. Go on with it, or use another folder; to begin anew, remove this "
+        "one, with all that was picked and labeled in it."
+    )
     Path("mine").mkdir()
     Path("mine/initial.parquet").write_text("mine")
     assert complaint(begin, "mine") == "'mine' is not an empty folder. Use a new one."
@@ -123,8 +181,8 @@ def test_a_learner_object_is_given_again_when_a_campaign_is_opened(begin):
     begin(learner=LogisticRegression(C=0.1))
     assert complaint(mm.Campaign.open("flowers").next) == (
         "Campaign 'flowers' was begun with an object as its learner. Open it with Campaign.open(folder, learner=...), "
-        "or write one of 'logistic', 'mlp', 'random-forest', 'gradient-boosting' or package.module:factory into "
-        "settings.json."
+        "or write one of 'logistic', 'text', 'mlp', 'random-forest', 'gradient-boosting' or package.module:factory "
+        "into settings.json."
     )
     assert len(mm.Campaign.open("flowers", learner=LogisticRegression(C=0.1)).next(n_jobs=1)) == 7
 

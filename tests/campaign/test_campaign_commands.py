@@ -40,13 +40,17 @@ INIT = (
 def test_a_campaign_from_beginning_to_report(run):
     assert run(*INIT) == (
         0,
-        "A campaign begins in flowers (seed 0).\nNext: minmargin campaign next flowers\n",
+        "A campaign begins in flowers (seed 0), with 3 classes.\nNext: minmargin campaign next flowers\n",
         "",
     )
     code, out, _ = run("next", "flowers", "--csv", "--n-jobs", "1")
     assert code == 0
-    assert out.startswith("Round 1\nPicked 5 of 150 rows by min-margin")
-    assert out.endswith("Next: minmargin campaign add-labels flowers labels.csv\n")
+    assert out.startswith("Round 1\nPicked 5 of 135 rows by min-margin")
+    assert "Excluded: 15 rows of the pool.\n" in out
+    assert out.endswith(
+        "Next: minmargin campaign push flowers  (to label in Label Studio)\n"
+        "  or: minmargin campaign add-labels flowers labels.csv  (with labels from elsewhere)\n"
+    )
     batch = pd.read_csv("flowers/batches/round-001.csv")
     batch.assign(label=[y[int(each[1:])] for each in batch["id"]])[["id", "label"]].to_csv(
         "l.csv", index=False
@@ -64,6 +68,63 @@ def test_a_campaign_from_beginning_to_report(run):
     assert json.loads(run("next", "flowers", "--json", "--n-jobs", "1")[1])["round"] == 2
 
 
+def test_a_round_has_a_report_if_one_is_asked_for(run):
+    run(*INIT)
+    code, out, _ = run("next", "flowers", "--report", "round.html", "--n-jobs", "1")
+    assert (code, "with a report in round.html." in out) == (0, True)
+    assert "<svg" in Path("round.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report", "nowhere/round.html"], "Folder 'nowhere' does not exist. Make it, or write elsewhere."),
+        (["--report", "round.txt"], "'round.txt' is no name for a page. Let it end in .html."),
+        (["--image-column", "a"], "--image-column is for the report. Name one with --report."),
+        (
+            ["--report", "round.html", "--image-column", "picture"],
+            "Column 'picture' is not in the batches of this campaign (columns: 'a', 'b', 'c', 'd').",
+        ),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_noticed_before_anything_is_picked(run, options, message):
+    run(*INIT)
+    assert run("next", "flowers", *options) == (1, "", f"minmargin: {message}\n")
+    assert json.loads(run("status", "flowers", "--json")[1])["rounds"][1:] == []
+
+
+def test_classes_that_no_labeled_row_has_are_told(run):
+    labeled = pd.read_csv("labeled.csv")
+    labeled.to_csv("test.csv", index=False)
+    labeled[labeled["y"] != 1].to_csv("labeled.csv", index=False)
+    code, out, _ = run(*INIT, "--held-out", "test.csv", "--classes", "7")
+    assert (code, out.splitlines()[:2]) == (
+        0,
+        [
+            "A campaign begins in flowers (seed 0), with 4 classes.",
+            "No labeled row has 1, 7 yet, which annotators can give all the same.",
+        ],
+    )
+    made = json.loads(run("init", "again", *INIT[2:], "--held-out", "test.csv", "--json")[1])
+    assert (made["classes"], made["empty_classes"]) == ([0, 1, 2], [1])
+
+
+def test_with_a_project_the_next_step_is_to_push_and_some_labels_are_not_all(run):
+    run(*INIT)
+    Path("flowers/label-studio.json").write_text('{"url": "http://localhost:8080", "project": 1}')
+    assert run("next", "flowers", "--csv", "--n-jobs", "1")[1].endswith(
+        "\nNext: minmargin campaign push flowers  (to label in Label Studio)\n"
+    )
+    batch = pd.read_csv("flowers/batches/round-001.csv")
+    batch.assign(label=0)[["id", "label"]][:4].to_csv("l.csv", index=False)
+    out = run("add-labels", "flowers", "l.csv", "--n-jobs", "1")[1]
+    assert "1 round, 19 labels, 1 picked row waits for a label; accuracy" in out
+    assert out.endswith(
+        "Next: minmargin campaign add-labels flowers labels.csv  (with the labels that are missing)\n"
+        "  or: minmargin campaign next flowers --even-so  (without them)\n"
+    )
+
+
 def test_errors_leave_with_1_and_name_flags(run):
     run(*INIT)
     assert run("next", "nowhere") == (
@@ -78,7 +139,10 @@ def test_errors_leave_with_1_and_name_flags(run):
     )
     run("next", "flowers", "--n-jobs", "1")
     code, _, error = run("next", "flowers", "--n-jobs", "1")
-    assert (code, "--even-so" in error) == (1, True)
+    assert code == 1
+    assert error.endswith(
+        "Add the labels first, go on without them with --even-so, or put the rows back into the pool with --requeue.\n"
+    )
     assert run("next", "flowers", "--even-so", "--n-jobs", "1")[0] == 0
 
 

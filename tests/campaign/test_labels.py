@@ -78,7 +78,7 @@ def test_a_class_that_is_not_known_needs_leave(played):
     first = next(iter(labels))
     assert complaint(campaign, {**labels, first: "virginca"}) == (
         "The mapping: 'virginca' is no class of this campaign ('setosa', 'versicolor', 'virginica'). "
-        "Did you mean 'virginica'? Mend it, or use new_classes=True (--new-classes); no label was added."
+        "Did you mean 'virginica'? Mend it, or use new_classes=True; no label was added."
     )
     assert campaign.add_labels({first: "lily"}, new_classes=True, n_jobs=1).new == 1
     assert campaign._journal.classes() == ["setosa", "versicolor", "virginica", "lily"]
@@ -91,7 +91,7 @@ def test_another_label_for_a_labeled_row_needs_leave_and_the_old_one_is_kept_bes
     other = next(name for name in ("setosa", "virginica") if name != labels[first])
     assert complaint(campaign, {first: other}) == (
         f"The mapping: 1 row has another label already (row {first!r} has {labels[first]!r}, and {other!r} was "
-        "given). Mend it, or use replace=True (--replace); no label was added."
+        "given). Mend it, or use replace=True; no label was added."
     )
     assert campaign.add_labels({first: other}, replace=True, n_jobs=1) == (0, 0, 1, 0)
     assert campaign._journal.labels()[first].label == other

@@ -133,7 +133,10 @@ def test_many_classes_have_a_table_but_no_bars(begin):
     )
     page = campaign.report("campaign.html").read_text()
     assert "<svg" not in page
-    assert "The 30 most frequent of 103 classes." in page
+    assert "<summary>The other 3 of 103 classes</summary>" in page
+    assert page.index("setosa r") < page.index("<summary>") < page.index("<td><bdi>setosa</bdi>"), (
+        "rarest first"
+    )
 
 
 def test_a_notebook_shows_a_table(begin):

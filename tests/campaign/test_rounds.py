@@ -87,7 +87,7 @@ def test_while_rows_have_no_label_the_next_round_waits(begin):
         campaign.next(n_jobs=1)
     assert str(caught.value) == (
         f"1 row of round 1 has no label yet ({first!r}). Add the labels first, go on without them "
-        "(unlabeled_ok=True, --even-so), or put the rows back into the pool (requeue=True, --requeue)."
+        "with unlabeled_ok=True, or put the rows back into the pool with requeue=True."
     )
 
 

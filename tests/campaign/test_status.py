@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -60,6 +62,35 @@ def test_what_was_not_measured_is_measured_by_the_next_status_and_only_then(begi
     assert [each.labels for each in campaign.status().curve] == [15, 22]
 
 
+def test_labels_that_come_in_parts_are_one_point_of_the_curve_which_moves(begin):
+    campaign = begin(held_out="held-out.csv")
+    labels = list(answers(campaign.next(n_jobs=1)).items())
+    for part in (labels[:2], labels[2:5]):
+        campaign.add_labels(dict(part), n_jobs=1)
+    assert [each.labels for each in campaign.status().curve] == [15, 20]
+    campaign.add_labels(dict(labels[5:]), n_jobs=1)
+    campaign.next(n_jobs=1)
+    status = campaign.status()
+    assert [each.labels for each in status.curve] == [15, 22]
+    assert [each.accuracy for each in status.rounds[:2]] == [each.accuracy for each in status.curve]
+
+
+@pytest.mark.filterwarnings("error::minmargin.DataWarning")
+def test_what_a_round_warns_of_is_not_said_again_by_every_fold(begin):
+    labeled = pd.concat([pd.read_csv("labeled.csv"), pd.read_csv("held-out.csv")])
+    labeled["note"] = [f"n{row}" for row in range(len(labeled))]
+    campaign = begin(labeled=labeled, pool=noted_pool(), folds=3, preprocess="auto")
+    assert campaign.status().accuracy > 0.5
+    with pytest.warns(mm.DataWarning, match="^Text column 'note' has a different value"):
+        campaign.next(n_jobs=1)
+
+
+def noted_pool() -> str:
+    pool = pd.concat([pd.read_parquet(f"pool/{place}.parquet") for place in (0, 1)])
+    pool.assign(note="none").to_parquet("noted.parquet")
+    return "noted.parquet"
+
+
 def test_the_status_in_words(begin):
     campaign = begin()
     batch = campaign.next(n_jobs=1)
@@ -87,8 +118,20 @@ def test_the_page_has_the_curve_the_rounds_and_the_commands_and_hostile_names_st
     assert "{{ 7*7 }}" in page
     assert page.count("<svg") == 2
     assert "minmargin campaign next &#39;&lt;b&gt;flowers&#39;" in page
+    assert "minmargin campaign push" not in page, "all rows are labeled"
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert campaign.report("again.html").read_text() == page
+
+
+def test_the_page_counts_classes_that_no_row_has_and_tells_how_to_go_on(begin):
+    campaign = begin(classes=["lily"])
+    campaign.next(n_jobs=1)
+    page = campaign.report("campaign.html").read_text()
+    rows = [page.index(f"<td><bdi>{name}</bdi>") for name in ("lily", "setosa", "versicolor")]
+    assert rows == sorted(rows), "the rarest first"
+    commands = page[page.index("How to go on") :]
+    steps = re.findall("minmargin campaign ([a-z-]+)", commands)
+    assert steps == ["push", "pull", "add-labels", "next", "status"]
 
 
 def test_a_campaign_without_rounds_has_a_page_too(begin):

@@ -115,7 +115,7 @@ def test_the_summary_tells_how_many(run, monkeypatch, capsys):
         ["minmargin", *line.split(), "--id-column", "doc", "--exclude", "a.csv", "--n-models", "3"],
     )
     assert cli.run() == 0
-    assert "Excluded: 10 rows, by 10 ids or row numbers." in capsys.readouterr().out
+    assert "Excluded: 10 rows of the pool." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

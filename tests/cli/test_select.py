@@ -279,8 +279,9 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     "column that is not numeric": (
         {"preprocess": "none", "features": "sepal_length,color"},
         (
-            "Column 'color' is String, which is not a number. Use --preprocess auto, leave it out with "
-            "--features NAMES, or use a scikit-learn pipeline that encodes it."
+            "Column 'color' is String, which is not a number. Use --preprocess auto for categories or "
+            "--learner text for free text, leave it out with --features NAMES, or use a scikit-learn pipeline that "
+            "encodes it."
         ),
     ),
     "label column": (
@@ -315,7 +316,10 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "module of the learner": (
         {"learner": "no_such_module:make"},
-        "--learner no_such_module:make failed: ModuleNotFoundError: No module named 'no_such_module'.",
+        (
+            "--learner no_such_module:make failed: ModuleNotFoundError: No module named 'no_such_module'. It was "
+            "looked for in {here!r} and among installed packages."
+        ),
     ),
     "factory of the learner": (
         {"learner": "our_constants:make"},
@@ -324,7 +328,7 @@ ERRORS: dict[str, tuple[dict[str, str], str]] = {
     "learner": (
         {"learner": "logistics"},
         (
-            "There is no learner 'logistics' (names: 'logistic', 'mlp', 'random-forest', 'gradient-boosting'). "
+            "There is no learner 'logistics' (names: 'logistic', 'text', 'mlp', 'random-forest', 'gradient-boosting'). "
             "Did you mean 'logistic'? Any scikit-learn classifier can be passed as an object."
         ),
     ),
@@ -346,6 +350,7 @@ def test_nothing_is_trained_or_written_for_a_wrong(
     Path("our_constants.py").write_text("ANSWER = 42\n")
     before = sorted(path.name for path in folder.iterdir() if path.suffix != "")
     assert run(monkeypatch, arguments(**changed)) == 1
+    message = message.replace("{here!r}", repr(str(folder)))
     assert capsys.readouterr() == ("", f"minmargin: {message}\n")
     assert sorted(path.name for path in folder.iterdir() if path.suffix != "") == before
 

@@ -39,9 +39,17 @@ def test_numbers_and_ids_are_never_cut(width):
         assert f"{score:.4g}" in line.split()
 
 
+def test_a_kept_text_is_shown_as_far_as_it_fits():
+    for width, beginning in ((110, "one two one two"), (1000, "one two " * 8)):
+        text = shown(width, keep=["text"])[1]
+        assert beginning in text
+        assert "more kept column" not in text
+        assert max(map(len, text.splitlines()[1:7])) <= min(width, 160)
+
+
 def test_kept_columns_that_do_not_fit_are_counted():
-    assert "(and 1 more kept columns in the file)" in shown(90, keep=["text"])[1]
-    assert "more kept columns" not in shown(200, keep=["text"])[1]
+    assert "(and 1 more kept column in the file)" in shown(80, keep=["text"])[1]
+    assert "(and 2 more kept columns in the file)" in shown(60, keep=["text", "count"])[1]
 
 
 def test_pictures_are_not_shown_as_bytes():
@@ -50,7 +58,7 @@ def test_pictures_are_not_shown_as_bytes():
     console = Console(width=1000, file=io.StringIO(), highlight=False)
     show_batch(batch, Path("batch.parquet"), console)
     assert "PNG" not in console.file.getvalue()
-    assert "(and 1 more kept columns in the file)" in console.file.getvalue()
+    assert "(and 1 more kept column in the file)" in console.file.getvalue()
 
 
 def test_equal_scores_are_told_of():
@@ -103,8 +111,9 @@ def test_a_warning_is_one_line_in_the_words_of_the_command_line(files, capsys):
     LABELED.assign(id=[f"x{i}" for i in range(40)]).to_csv("labeled.csv", index=False)
     assert files() == 0
     assert capsys.readouterr().err == (
-        "minmargin: warning: Text column 'id' has a different value in each of the 40 labeled rows, so it tells "
-        "nothing of other rows. Name it as --id-column, or leave it out with --features NAMES.\n"
+        "minmargin: warning: Text column 'id' has a different value in nearly every labeled row, so as a category it "
+        "tells nothing of other rows. If it identifies rows, name it as --id-column. If it is free text, leave it out "
+        "with --features NAMES, or let --learner text read it alone.\n"
     )
 
 

@@ -1,8 +1,9 @@
 """Every code block of README, CONTRIBUTING and docs is run.
 
 Examples with `>>>` are doctests, which pytest runs by itself. What is left, plain Python and commands after a `$`, is
-run here: page by page, from top to bottom, in a folder with small files of the names that the pages use. A page's
-doctests are executed too, without a look at what they print, for what comes after them. A block with a title is a file.
+run here: page by page, from top to bottom, in a folder with small files of the names that the pages use. What people
+do in between, label rows, is done with the model's guesses. A page's doctests are executed too, without a look at what
+they print, for what comes after them. A block with a title is a file.
 Output that follows a command is compared with what it prints. What cannot run here is in ELSEWHERE, with what runs it.
 """
 
@@ -20,6 +21,7 @@ import pandas as pd
 import pytest
 
 import minmargin as mm
+from made_up_files import write_files_for_label_studio
 from minmargin import cli
 
 ROOT = Path(__file__).parents[2]
@@ -125,6 +127,16 @@ def write_files(formats: list[str]) -> dict[str, object]:
     return {"X": numbers[:400], "y": labels[:400], "pool": numbers[400:1600]}
 
 
+def play_pull(command: str) -> bool:
+    """Return whether a command fetches the labels of a campaign; if so, add them as if people had given them."""
+    found = re.fullmatch(r"minmargin campaign pull (\w+)", command)
+    if found is not None:
+        campaign = mm.Campaign.open(found[1])
+        batch = campaign.batch().to_pydict()
+        campaign.add_labels(dict(zip(batch["id"], batch["predicted"], strict=True)))
+    return found is not None
+
+
 def label_the_last_batch() -> None:
     """Do what people do between two commands of a campaign: write labels.csv."""
     for batch in sorted(Path().glob("*/batches/*.csv"))[-1:]:
@@ -140,6 +152,8 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch, capsys):
     if str(page.relative_to(ROOT)) not in WITH_THEIR_OWN_FILES:
         formats = [name for name in ("csv", "parquet") if f"pool/*.{name}" in page.read_text()]
         names |= write_files(formats or ["parquet"])
+    if page.name == "label-studio.md":
+        write_files_for_label_studio()
     steps = steps_of(page)
     last = max(place for place, step in enumerate(steps) if step.is_run)
     code = 0
@@ -151,6 +165,8 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch, capsys):
             Path(title).write_text(body)
         elif step.kind == "doctest" or (step.kind == "python" and step.is_run):
             exec(compile(step.text, page.name, "exec"), names)  # noqa: S102 - the pages are ours
+        elif play_pull(step.text):
+            continue
         elif step.is_run:
             code = run_command(step, monkeypatch, capsys)
             label_the_last_batch()

@@ -110,14 +110,30 @@ def test_items_carry_the_guess_the_contest_and_the_reason_in_the_order_of_the_ba
     assert items[3].facts() == {
         "row_id": "r3",
         "rank": 4,
-        "reason": "card or top-up? Rank 4 by min-margin, score 0.003, member 3.",
+        "reason": "The model's guess: card. Some of the models are torn between card and top-up. Row 4 of 5, the most "
+        "useful first.",
         "predicted": "card",
         "first_class": "card",
         "second_class": "top-up",
         "score": 0.003,
         "member": 3,
     }
-    assert items[1].reason == "cash or card? Rank 2 by min-margin, score 0.001."
+    assert items[1].reason == (
+        "The model's guess: cash. It is torn between cash and card. Row 2 of 5, the most useful first."
+    )
+
+
+def test_without_predictions_the_reason_names_no_class():
+    showing = Showing.of(made_up_batch(), text_column="text")
+    assert [item.reason for item in showing.items(predictions=False)] == [
+        f"Row {rank} of 5, the most useful first." for rank in range(1, 6)
+    ]
+
+
+def test_a_row_that_was_drawn_at_random_is_contested_by_nobody():
+    batch = made_up_batch(1)
+    batch.manifest["settings"]["strategy"] = "random"
+    assert Showing.of(batch).reasons() == ["The model's guess: card. Row 1 of 1, the most useful first."]
 
 
 def test_without_ids_rows_are_known_by_their_number():
@@ -266,7 +282,8 @@ def test_label_studio_gets_tasks_with_predictions(tmp_path: Path):
             "text": "text 0",
             "row_id": "r0",
             "rank": 1,
-            "reason": "card or top-up? Rank 1 by min-margin, score 0, member 0.",
+            "reason": "The model's guess: card. Some of the models are torn between card and top-up. Row 1 of 5, the "
+            "most useful first.",
             "predicted": "card",
             "first_class": "card",
             "second_class": "top-up",
@@ -288,7 +305,9 @@ def test_label_studio_gets_tasks_with_predictions(tmp_path: Path):
             }
         ],
     }
-    assert "predictions" not in json.loads(write(tmp_path, "label-studio", predictions=False).read_text())[0]
+    without = json.loads(write(tmp_path, "label-studio", predictions=False).read_text())[0]
+    assert "predictions" not in without
+    assert without["data"]["reason"] == "Row 1 of 5, the most useful first."
 
 
 def test_prodigy_gets_choices(tmp_path: Path):
@@ -296,8 +315,11 @@ def test_prodigy_gets_choices(tmp_path: Path):
     assert first["text"] == "text 0"
     assert first["options"] == [{"id": name, "text": name} for name in CLASSES]
     assert first["accept"] == ["card"]
-    assert first["meta"]["row_id"] == "r0"
-    assert "accept" not in lines(write(tmp_path, "prodigy", predictions=False))[0]
+    assert first["meta"].keys() == {"row_id", "reason"}, "annotators see them"
+    assert (first["meta"]["row_id"], first["score"], first["member"]) == ("r0", 0.0, 0)
+    without = lines(write(tmp_path, "prodigy", predictions=False))[0]
+    assert "accept" not in without
+    assert without["meta"] == {"row_id": "r0", "reason": "Row 1 of 5, the most useful first."}
 
 
 def test_prodigy_gets_images_as_images_and_rows_as_lines_of_text(tmp_path: Path):
@@ -312,7 +334,9 @@ def test_prodigy_gets_images_as_images_and_rows_as_lines_of_text(tmp_path: Path)
 def test_doccano_gets_labeled_texts(tmp_path: Path):
     first, *_ = lines(write(tmp_path, "doccano"))
     assert (first["text"], first["label"], first["row_id"]) == ("text 0", ["card"], "r0")
-    assert lines(write(tmp_path, "doccano", predictions=False))[0]["label"] == []
+    without = lines(write(tmp_path, "doccano", predictions=False))[0]
+    assert without["label"] == []
+    assert "card" not in json.dumps(without), "doccano shows all of it"
 
 
 def test_doccano_gets_no_images(tmp_path: Path):
@@ -327,7 +351,9 @@ def test_a_table_has_the_reasons_and_room_for_labels(tmp_path: Path):
     with write(tmp_path, "csv", made_up_batch(2, kept={"text": ["=1+1", "b"]})).open(newline="") as file:
         records = list(csv.DictReader(file))
     assert [record["text"] for record in records] == ["'=1+1", "b"]
-    assert records[0]["reason"] == "card or top-up? Rank 1 by min-margin, score 0, member 0."
+    assert records[0]["reason"].startswith(
+        "The model's guess: card. Some of the models are torn between card and"
+    )
     assert {record["label"] for record in records} == {""}
 
 

@@ -17,7 +17,7 @@ from minmargin.integrations.label_studio.interface import (
     make_interface,
     read_interface,
 )
-from minmargin.integrations.label_studio.tasks import make_data
+from minmargin.integrations.label_studio.tasks import make_data, make_task
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -29,11 +29,11 @@ def parsed(xml: str) -> ET.Element:
 def test_a_text_is_shown_with_its_reason_and_one_hotkey_a_class():
     assert make_interface(Showing.of(made_up_batch(), text_column="text")) == (
         "<View>\n"
+        "  <Style>.lsf-richtext__container { font-size: 20px; line-height: 1.5; }</Style>\n"
         '  <Text name="text" value="$text" />\n'
-        '  <View style="margin: 1em 0; opacity: 0.6">\n'
-        '    <Header value="$reason" size="5" />\n'
-        "  </View>\n"
-        '  <Choices name="label" toName="text" choice="single" required="true" showInline="true">\n'
+        '  <Header value="$reason" size="5" '
+        'style="margin: 0.5em 0 1.5em 8px; font-size: 12px; font-weight: 400; opacity: 0.6" />\n'
+        '  <Choices name="label" toName="text" required="true" choice="single" showInline="true">\n'
         '    <Choice value="card" hotkey="1" />\n'
         '    <Choice value="cash" hotkey="2" />\n'
         '    <Choice value="top-up" hotkey="3" />\n'
@@ -59,12 +59,19 @@ def test_images_and_tables_have_tags_of_their_own(kept: dict, asked: dict, tags:
     assert {tag.tag: tag.get("value") for tag in view if tag.tag in {"Text", "Image", "Table"}} == tags
 
 
-def test_many_classes_can_be_searched_and_the_first_ten_have_hotkeys():
-    classes = [f"class {place:02d}" for place in range(77)]
-    view = parsed(make_interface(Showing.of(made_up_batch(classes=classes))))
-    assert view.find("Filter").get("toName") == "label"
-    hotkeys = [choice.get("hotkey") for choice in view.iter("Choice")]
-    assert hotkeys == [*"1234567890", *[None] * 67]
+@pytest.mark.parametrize(("n", "tag"), [(10, "Choices"), (11, "Taxonomy"), (77, "Taxonomy")])
+def test_more_classes_than_digits_are_a_list_to_search_where_no_key_is_a_class(n: int, tag: str):
+    classes = [f"class {place:02d}" for place in range(n)]
+    showing = Showing.of(made_up_batch(classes=classes))
+    xml = make_interface(showing)
+    assert [each.tag for each in parsed(xml) if each.get("name") == "label"] == [tag]
+    hotkeys = [choice.get("hotkey") for choice in parsed(xml).iter("Choice")]
+    assert hotkeys == ([*"1234567890"] if n == 10 else [None] * n)
+    interface = read_interface(xml, "x")
+    assert (interface.kind, interface.classes) == (tag.lower(), tuple(classes))
+    task = make_task(next(showing.items()), interface)
+    assert ("predictions" in task) == (n == 10), "what is chosen in a list stays when another class is added"
+    assert task["data"]["reason"].startswith("The model's guess: class 00.")
 
 
 def test_digits_are_their_own_hotkeys():
@@ -86,13 +93,17 @@ def test_hostile_class_and_column_names_stay_text(classes: list[str], column: st
     showing = Showing.of(made_up_batch(2, classes=classes, kept={f"x{column}": ["a", "b"]}))
     xml = make_interface(showing)
     assert read_interface(xml, "x") == Interface(
-        "label", "columns", tuple(classes), frozenset({"reason", "columns"})
+        "label",
+        "choices" if len(classes) <= 10 else "taxonomy",
+        "columns",
+        tuple(classes),
+        frozenset({"reason", "columns"}),
     )
     assert {tag.tag for tag in parsed(xml).iter()} <= {
         "View",
         "Header",
         "Table",
-        "Filter",
+        "Taxonomy",
         "Choices",
         "Choice",
     }
@@ -124,7 +135,9 @@ def check(config: str) -> Interface:
 
 
 def test_a_project_of_ones_own_may_offer_more_classes_under_other_names():
-    assert check(MINE) == Interface("c", "t", (*CLASSES, "other"), frozenset({"text"}))
+    assert check(MINE) == Interface("c", "choices", "t", (*CLASSES, "other"), frozenset({"text"}))
+    as_list = MINE.replace("<Choices", '<Taxonomy maxUsages="1"').replace("/Choices", "/Taxonomy")
+    assert check(as_list) == Interface("c", "taxonomy", "t", (*CLASSES, "other"), frozenset({"text"}))
 
 
 @pytest.mark.parametrize(
@@ -148,15 +161,22 @@ def test_a_project_of_ones_own_may_offer_more_classes_under_other_names():
         (
             '<View><Text name="t" value="$text"/></View>',
             (
-                f"The labeling interface of {PROJECT} has 0 Choices, of which rows need one that takes a single "
-                "choice. Use another project; a new name makes one."
+                f"The labeling interface of {PROJECT} has 0 Choices or Taxonomy tags, of which rows need one that "
+                "takes a single choice. Use another project; a new name makes one."
             ),
         ),
         (
             MINE.replace("<Choices ", '<Choices choice="multiple" '),
             (
-                f"The labeling interface of {PROJECT} has 1 Choices, of which rows need one that takes a single "
-                "choice. Use another project; a new name makes one."
+                f"The labeling interface of {PROJECT} has 1 Choices or Taxonomy tags, of which rows need one that "
+                "takes a single choice. Use another project; a new name makes one."
+            ),
+        ),
+        (
+            MINE.replace("<Choices", "<Taxonomy").replace("/Choices", "/Taxonomy"),
+            (
+                f"The labeling interface of {PROJECT} has 1 Choices or Taxonomy tags, of which rows need one that "
+                "takes a single choice. Use another project; a new name makes one."
             ),
         ),
         (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -13,45 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minmargin as mm
+from integrations.played_server import PlayedServer
 from made_up_batch import made_up_batch
 from minmargin.integrations.items import Showing
 from minmargin.integrations.label_studio import LabelStudioError, Tie, pull, push
 from minmargin.integrations.label_studio.pulling import tally
 from minmargin.integrations.label_studio.pushing import in_chunks
-from minmargin.integrations.label_studio.server import Project, Server, Task
+from minmargin.integrations.label_studio.server import Server, Task
 from minmargin.integrations.label_studio.votes import Vote, count_votes
-
-
-@dataclass
-class PlayedServer:
-    """Answers as `Server` does. Each import takes one of `fates`: ok, lost (done, unanswered), or gone (not done)."""
-
-    fates: list[str] = field(default_factory=list)
-    projects: list[Project] = field(default_factory=list)
-    rows: list[Task] = field(default_factory=list)
-    url: str = "http://played"
-
-    def find_project(self, project: int | str) -> Project | None:
-        return next((each for each in self.projects if project in {each.id, each.title}), None)
-
-    def get_project(self, project: int | str) -> Project:
-        found = self.find_project(project)
-        assert found is not None
-        return found
-
-    def make_project(self, title: str, config: str) -> Project:
-        self.projects.append(Project(len(self.projects) + 1, title, config))
-        return self.projects[-1]
-
-    def tasks(self, project: Project, *, annotations: bool) -> list[Task]:
-        return list(self.rows)
-
-    def add_tasks(self, project: Project, tasks: list[dict[str, Any]]) -> None:
-        fate = self.fates.pop(0) if self.fates else "ok"
-        if fate != "gone":
-            self.rows += [Task(task["data"], []) for task in tasks]
-        if fate != "ok":
-            raise LabelStudioError("It went away.")
 
 
 @pytest.fixture
@@ -194,6 +162,17 @@ def test_the_majority_decides_and_everything_else_is_counted():
     }
     assert pulled.ties == (Tie("tied", {"card": 1, "cash": 1}),)
     assert (pulled.n_rows, pulled.n_skipped, pulled.n_waiting, pulled.n_other) == (9, 3, 1, 1)
+    assert (pulled.skipped, pulled.waiting) == (("skipped", "empty", "two at once"), ("waiting",))
+
+
+def test_a_choice_in_a_list_is_read_by_its_name():
+    def chosen(number: int, *names: str) -> dict[str, Any]:
+        part = {"from_name": "label", "type": "taxonomy", "value": {"taxonomy": [[name] for name in names]}}
+        return {"id": number, "completed_by": 1, "was_cancelled": False, "result": [part]}
+
+    pulled = tally([row("one", chosen(1, "card")), row("two", chosen(2, "card", "cash"))], "label")
+    assert pulled.labels.to_pydict() == {"id": ["one"], "label": ["card"]}
+    assert pulled.skipped == ("two",)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
-"""Label Studio's own page in a real browser: the row, the classes and the guess are there, and keys label."""
+"""Label Studio's own page in a real browser: the row, the classes and the guess are there, and keys label.
+
+With many classes one is found by typing, and no key sends a class that nobody chose.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -25,7 +29,27 @@ KINDS: dict[str, tuple[dict[str, list[Any]], dict[str, Any], str]] = {
     "table": ({HOSTILE: [1, 2]}, {}, HOSTILE),
 }
 FEW = ["card", "<b>cash</b>"]
-MANY = [f"class {place:02d}" for place in range(77)]
+MANY = sorted(
+    f"{verb} {noun} {place:02d}"
+    for place, (verb, noun) in enumerate(
+        itertools.product(
+            ["activate", "block", "cancel", "change", "find", "pay with", "replace"],
+            [
+                "card",
+                "cash",
+                "code",
+                "currency",
+                "exchange",
+                "fee",
+                "limit",
+                "name",
+                "rate",
+                "refund",
+                "transfer",
+            ],
+        )
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,27 +82,101 @@ def page(browser: Any, server: Any) -> Iterator[Any]:
     assert [url for url in elsewhere if not url.startswith((server.url, "data:", "blob:"))] == []
 
 
-@pytest.mark.parametrize("classes", [FEW, MANY], ids=["few", "many"])
+def submits(page: Any) -> Any:
+    """Wait for an annotation that is on its way to the server."""
+    return page.expect_response(
+        lambda answer: "/annotations" in answer.url and answer.request.method == "POST"
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_see_the_row_and_the_guess_and_label_with_keys(
-    server: Any, page: Any, title: str, kind: str, classes: list[str]
+    server: Any, page: Any, title: str, kind: str
 ) -> None:
     kept, asked, text = KINDS[kind]
+    classes = FEW
     batch = made_up_batch(2, kept=kept, classes=classes)
     pushed = push(Showing.of(batch, **asked), url=server.url, project=title, token=server.token)
     page.goto(f"{pushed.address}/data?labeling=1")
     chosen = page.locator("input[type=checkbox]:checked")
     for rank, guess in enumerate(classes[:2], start=1):
-        playwright.expect(page.get_by_text(f"Rank {rank} by min-margin")).to_be_visible()
+        playwright.expect(page.get_by_text(f"Row {rank} of 2, the most useful first.")).to_be_visible()
         playwright.expect(page.get_by_text(text, exact=True)).to_be_visible()
         playwright.expect(chosen).to_have_attribute("name", guess)
         if guess != classes[1]:  # the key of what is chosen would take it back
             page.keyboard.press("2")
         playwright.expect(chosen).to_have_attribute("name", classes[1])
-        with page.expect_response(
-            lambda answer: "/annotations" in answer.url and answer.request.method == "POST"
-        ):
+        with submits(page):
             page.keyboard.press("Control+Enter")
     assert page.evaluate("window.harmed") is None
     labels = pull(url=server.url, project=title, token=server.token).labels["label"].to_pylist()
     assert labels == [classes[1], classes[1]]
+
+
+def size_of(locator: Any) -> float:
+    """Return the size of letters, in pixels."""
+    return float(locator.evaluate("shown => parseFloat(getComputedStyle(shown).fontSize)"))
+
+
+def find(page: Any, beginning: str, name: str) -> None:
+    """Open the list of classes with the keyboard, type, and choose the one that is left."""
+    playwright.expect(page.locator(".htx-taxonomy")).to_be_visible()
+    field = page.get_by_role("combobox")
+    while not field.evaluate("field => field === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    playwright.expect(page.get_by_test_id("taxonomy-search")).to_be_focused()
+    page.keyboard.type(beginning)
+    playwright.expect(
+        page.locator(".htx-taxonomy-dropdown .ant-select-tree-treenode-leaf-last")
+    ).to_have_text(name)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+
+def leave(page: Any) -> None:
+    """Leave the list of classes, which fades away."""
+    page.keyboard.press("Escape")
+    playwright.expect(page.get_by_test_id("taxonomy-search")).to_be_hidden()
+
+
+def test_one_of_many_classes_is_found_by_typing_and_sent_by_keys(server: Any, page: Any, title: str) -> None:
+    batch = made_up_batch(2, kept={"text": ["My card is gone.", "The machine took my card."]}, classes=MANY)
+    pushed = push(Showing.of(batch, text_column="text"), url=server.url, project=title, token=server.token)
+    page.goto(f"{pushed.address}/data?labeling=1")
+    chosen = page.locator(".htx-taxonomy .ant-select-selection-item")
+    for rank, (text, beginning) in enumerate(
+        (("My card is gone.", "block car"), ("The machine took", "replace ca"))
+    ):
+        reason = page.get_by_text(f"The model's guess: {MANY[rank]}.")
+        playwright.expect(reason).to_be_visible()
+        shown = page.get_by_text(text)
+        assert size_of(shown) > size_of(page.locator(".htx-taxonomy")) > size_of(reason)
+        playwright.expect(chosen).to_have_count(0)
+        wanted = next(name for name in MANY if name.startswith(beginning))
+        find(page, wanted, wanted)
+        playwright.expect(chosen).to_have_text(wanted)
+        leave(page)
+        with submits(page):
+            page.keyboard.press("Control+Enter")
+    labels = pull(url=server.url, project=title, token=server.token).labels["label"].to_pylist()
+    assert [label.rsplit(" ", 1)[0] for label in labels] == ["block card", "replace card"]
+
+
+def test_keys_that_are_pressed_too_soon_send_no_class_that_nobody_chose(
+    server: Any, page: Any, title: str
+) -> None:
+    batch = made_up_batch(1, kept={"text": ["My card is gone."]}, classes=MANY)
+    pushed = push(Showing.of(batch, text_column="text"), url=server.url, project=title, token=server.token)
+    page.goto(f"{pushed.address}/data?labeling=1")
+    playwright.expect(page.get_by_text("My card is gone.")).to_be_visible()
+    page.keyboard.type("card 1234567890 qwetasdfgzxcvbyiopjklnm")
+    page.keyboard.press("Control+Enter")
+    playwright.expect(page.get_by_text('Taxonomy "label" is required.')).to_be_visible()
+    page.keyboard.press("Escape")
+    find(page, MANY[20], MANY[20])
+    page.keyboard.press("Control+Enter")  # in the field: it takes the choice back, and sends nothing
+    leave(page)
+    page.keyboard.press("Control+Enter")
+    playwright.expect(page.get_by_text('Taxonomy "label" is required.')).to_be_visible()
+    assert pull(url=server.url, project=title, token=server.token).n_waiting == 1

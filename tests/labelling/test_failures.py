@@ -122,8 +122,8 @@ def hang_up(request: BaseHTTPRequestHandler) -> None:
             answer_with(401, json.dumps({"detail": f"Invalid token {SECRET}."}).encode()),
             mm.InputError,
             (
-                "Label Studio at {} refuses the token (401: Invalid token [token]). Copy a new one from its page "
-                "Account & Settings."
+                "Label Studio at {} refuses the token (401: Invalid token [token]). Make a new one on its page Account "
+                "& Settings, and copy it from the dialog: afterwards the page shows only a part of it."
             ),
         ),
         (
@@ -171,7 +171,7 @@ def test_no_server_is_said_at_once() -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     assert complaint(lambda: pull(url=url, project="mine", token=SECRET), LabelStudioError) == (
-        f"There is no server at {url}. Start Label Studio, or mend the address."
+        f"No server answers at {url} (start Label Studio, or mend the address)."
     )
 
 
@@ -180,7 +180,7 @@ def test_no_server_is_said_at_once() -> None:
     [
         (
             "localhost:8080",
-            "'localhost:8080' is no address of a server. Use one such as http://localhost:8080.",
+            "'localhost:8080' is no address of a server. Let it begin with http:// or https:// as in a browser.",
         ),
         (
             "http://me:secret@localhost",
@@ -228,7 +228,7 @@ def complaint_of_input(**settings: Any) -> str:
 def test_a_wrong_token_is_refused(server: Any, token: str) -> None:
     message = complaint(lambda: pull(url=server.url, project="mine", token=token), mm.InputError)
     assert message.startswith(f"Label Studio at {server.url} refuses the token (401")
-    assert message.endswith("). Copy a new one from its page Account & Settings.")
+    assert message.endswith("and copy it from the dialog: afterwards the page shows only a part of it.")
     assert token not in message
 
 

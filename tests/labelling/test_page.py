@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import minmargin as mm
+from made_up_files import write_files_for_label_studio
 
 PAGE = Path(__file__).parents[2] / "docs" / "label-studio.md"
 DIGITS = load_digits().target.tolist()
@@ -22,15 +23,15 @@ def blocks() -> list[tuple[str, str]]:
     return re.findall(r"```(console|python)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
 
 
-def label_all(server: Any, title: str) -> int:
-    """Label the rows of a project as somebody would who can read; return how many there were."""
+def label_all(server: Any, title: str, truth: dict[str, str]) -> int:
+    """Label the rows of a project as somebody would who knows the truth; return how many there were."""
     (number,) = [
         each["id"] for each in server.ask("GET", "/api/projects/")["results"] if each["title"] == title
     ]
     open_tasks = [task for task in server.tasks(number) if not task["annotations"]]
     for task in open_tasks:
-        row = int(task["data"]["row_id"].removeprefix("digit-"))
-        server.annotate(task["id"], str(DIGITS[row]), target="image")
+        target = next(name for name in ("text", "image", "columns") if name in task["data"])
+        server.annotate(task["id"], truth[task["data"]["row_id"]], target=target)
     return len(open_tasks)
 
 
@@ -38,6 +39,7 @@ def test_the_page_leads_to_a_labeled_second_round(
     environment: Any, command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    truth = write_files_for_label_studio() | {f"digit-{row}": str(digit) for row, digit in enumerate(DIGITS)}
     n_labeled = []
     for language, text in blocks():
         if language == "python":
@@ -48,10 +50,17 @@ def test_the_page_leads_to_a_labeled_second_round(
             code, out, err = command(*arguments)
             assert (code, err) == (0, ""), f"{line}: {out}{err}"
             if "push" in arguments:
-                n_labeled.append(
-                    label_all(environment, "one batch" if "label-studio" in arguments else "digits")
-                )
-    assert n_labeled == [20, 20, 20]
+                title = "one batch" if "label-studio" in arguments else arguments[2]
+                n_labeled.append((title, label_all(environment, title, truth)))
+    assert n_labeled == [
+        *[("bank", 30)] * 2,
+        ("customers", 30),
+        *[("digits", 20)] * 2,
+        ("one batch", 20),
+    ]
+    for name, n_rounds in (("bank", 2), ("customers", 1)):
+        assert command("campaign", "pull", name)[0] == 0
+        assert [each.labeled for each in mm.Campaign.open(name).status().rounds[1:]] == [30] * n_rounds
     assert command("campaign", "pull", "digits")[0] == 0
     campaign = mm.Campaign.open("digits")
     status = campaign.status()

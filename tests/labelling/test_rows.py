@@ -129,7 +129,7 @@ def test_the_commands_push_and_pull(
     number = out.rsplit("/", 1)[1].rstrip(".\n")
     assert (code, err) == (0, "")
     assert out == (
-        f"Project '{title}' (made): 4 rows added.\nLabel them at {environment.url}/projects/{number}.\n"
+        f"Project '{title}' (made): 4 rows added.\nLabel here: {environment.url}/projects/{number}\n"
     )
     assert command(*push_line)[1].startswith(
         f"Project '{title}' (used): 0 rows added; 4 were there already.\n"

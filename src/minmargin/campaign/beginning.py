@@ -17,7 +17,7 @@ from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import labeled_set
 from minmargin.campaign.settings import FILE, Settings
 from minmargin.campaign.tables import read_ids, with_labels, write_table
-from minmargin.campaign.values import Kind, kind_of, to_text
+from minmargin.campaign.values import Kind, from_text, kind_of, to_text
 from minmargin.errors import InputError
 from minmargin.lock import LOCK, locked_folder
 from minmargin.pools.uris import is_uri
@@ -52,7 +52,10 @@ class Beginning:
 def refuse_used(folder: Path) -> None:
     """Raise an error if a folder holds a campaign, or anything that a campaign might overwrite."""
     if (folder / FILE).exists():
-        raise InputError(f"There is a campaign in {str(folder)!r} already. Open it, or use another folder.")
+        raise InputError(
+            f"There is a campaign in {str(folder)!r} already. Go on with it, or use another folder; to begin anew, "
+            "remove this one, with all that was picked and labeled in it."
+        )
     # The lock is the first thing that a beginning makes: with it there, what else is there was left by one.
     if folder.exists() and not (folder / LOCK).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{str(folder)!r} is not an empty folder. Use a new one.")
@@ -81,7 +84,7 @@ def checked_beginning(
         folder: where the campaign will be.
         labeled: the first labeled rows.
         held_out: rows to measure accuracy on.
-        classes: classes that may come up besides those of the labeled rows.
+        classes: classes that may come up besides those of the labeled and the held-out rows.
         learner: to be trained on them.
     """
     first = with_labels(labeled.rows, settings.label_column, settings.feature_names, "the labeled set")
@@ -116,15 +119,22 @@ def checked_beginning(
         label_kind=label_kind,
         held_out=held_out is not None,
     )
-    others = None
+    others, met = None, known.classes.tolist()
     if held_out is not None:
         rows = with_labels(held_out.rows, settings.label_column, settings.feature_names, "the held-out set")
         bind_pool(rows, training.intake, features=settings.features)
-        _check_kind(rows[settings.label_column].to_pylist(), "The held-out set", label_kind)
+        labels = rows[settings.label_column].to_pylist()
+        _check_kind(labels, "The held-out set", label_kind)
+        met += labels
         others = _with_ids(rows, held_out, settings)
     _check_kind(classes, "classes", label_kind)
-    names = [str(to_text(each, label_kind)) for each in [*known.classes.tolist(), *classes]]
+    names = [*_sorted_texts(met, label_kind), *(str(to_text(each, label_kind)) for each in classes)]
     return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
+
+
+def _sorted_texts(labels: Sequence[Any], kind: Kind) -> list[str]:
+    """Return the classes of labels as texts, in the order of the values that they stand for."""
+    return sorted({str(to_text(each, kind)) for each in labels}, key=lambda text: from_text(text, kind))
 
 
 def _with_ids(rows: pa.Table, given: Given, settings: Settings) -> pa.Table:

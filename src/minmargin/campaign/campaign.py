@@ -18,14 +18,14 @@ from minmargin.campaign.journal import Journal, Measurement
 from minmargin.campaign.labels import Added, Known, check_labels, read_labels
 from minmargin.campaign.measuring import Examiner, how_measured
 from minmargin.campaign.rounds import next_round
-from minmargin.campaign.settings import Settings, as_names, pool_paths
+from minmargin.campaign.settings import Settings, as_names, pool_paths, portable
 from minmargin.campaign.status import Status, status_of
 from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
 from minmargin.errors import DataWarning, InputError, MinMarginError, listing
 from minmargin.learners import LEARNERS, Progress, resolve_learner, silent
-from minmargin.learners.reference import is_reference, make_learner
+from minmargin.learners.reference import is_in_current_folder, is_reference, make_learner
 from minmargin.lock import LockError
 from minmargin.provenance import Preprocess
 from minmargin.seeds import SeedTree
@@ -79,11 +79,11 @@ class Campaign:
                 pool's files must stay as they are. Labeled and held-out rows with an id of the pool are never picked.
             features: the feature columns, as for `minmargin.select`.
             keep: further pool columns to carry into the batch files.
-            classes: classes that may come up besides those of the labeled rows.
+            classes: classes that may come up besides those of the labeled and the held-out rows.
             strategy: a name from `minmargin.strategies()`.
             strategy_options: its own settings, such as {"prefilter": 10_000}.
-            learner: as for `minmargin.select`, or "package.module:factory". An object cannot be kept in a folder: give
-                it again to `Campaign.open`.
+            learner: as for `minmargin.select`, or "package.module:factory", whose folder is kept too. An object cannot
+                be kept in a folder: give it again to `Campaign.open`.
             n_models: K, how many members are trained in every round.
             bootstrap_fraction: beta, the size of a draw.
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
@@ -117,6 +117,9 @@ class Campaign:
             seed=SeedTree.plant(random_state).root,
             held_out=False,
             folds=check_count("folds", folds, least=0, usual=5),
+            learner_folder=portable(".", folder)
+            if is_reference(learner) and is_in_current_folder(learner)
+            else None,
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")
@@ -192,6 +195,7 @@ class Campaign:
         label_column: str | None = None,
         replace: bool = False,
         new_classes: bool = False,
+        source: str | None = None,
         n_jobs: int = -1,
         device: str = "auto",
     ) -> Added:
@@ -205,6 +209,7 @@ class Campaign:
             label_column: the column of labels; by default the campaign's, or "label".
             replace: change labels that differ from those added before.
             new_classes: let classes come up that the campaign does not know.
+            source: what errors and the journal call the labels; by default the name of the file.
             n_jobs: threads.
             device: where models are trained.
         """
@@ -213,6 +218,7 @@ class Campaign:
             labels,
             id_columns=usual if id_column is None else (id_column,),
             label_columns=(self.settings.label_column, "label") if label_column is None else (label_column,),
+            name=source,
         )
         with self._files.locked():
             known = Known(
@@ -238,7 +244,10 @@ class Campaign:
             self._measure(n_jobs=n_jobs, device=device)
         initial = self._files.initial()[self.settings.label_column].to_pylist()
         texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
-        return status_of(self._journal, str(self.folder), texts, how_measured(self.settings))
+        measured = how_measured(self.settings)
+        return status_of(
+            self._journal, str(self.folder), texts, measured, has_project=self._files.has_project
+        )
 
     def report(self, path: str | Path) -> Path:
         """Write an HTML page on the campaign: the learning curve, the rounds, the classes, and how to go on."""
@@ -267,6 +276,23 @@ class Campaign:
     def classes(self) -> list[Any]:
         """The classes that are known so far."""
         return [from_text(name, self.settings.label_kind) for name in self._journal.classes()]
+
+    @property
+    def has_project(self) -> bool:
+        """Whether a round was pushed to a labeling tool before."""
+        return self._files.has_project
+
+    @property
+    def empty_classes(self) -> list[Any]:
+        """The classes that no labeled row has yet: only held-out rows have them, or they were named."""
+        given = set(self.labeled()[self.settings.label_column].to_pylist())
+        return [each for each in self.classes if each not in given]
+
+    @property
+    def waiting(self) -> list[Any]:
+        """The ids of the last round's rows that have no label yet."""
+        picks, labels = self._journal.picks(self.n_rounds), self._journal.labels()
+        return [from_text(each, self.settings.id_kind) for each in picks if each not in labels]
 
     def __repr__(self) -> str:
         n_rounds, offers, labels = self.n_rounds, self._journal.offers(), self._journal.labels()
@@ -304,7 +330,9 @@ class Campaign:
         if self._learner is not None:
             return self._learner
         named = self.settings.learner
-        return make_learner(named) if named is not None and is_reference(named) else named
+        if named is None or not is_reference(named):
+            return named
+        return make_learner(named, self.settings.learner_folder_of(self.folder))
 
     def _need_learner(self) -> Any:
         learner = self._find_learner()

@@ -17,6 +17,9 @@ from minmargin.campaign.tables import labeled_table, read_table, write_table
 from minmargin.errors import InputError
 from minmargin.lock import locked_folder
 
+#: Where pushes to a labeling tool are remembered.
+PROJECT_FILE = "label-studio.json"
+
 _BATCH_FILE = re.compile(r"round-(\d{3,})\.(parquet|csv)")
 
 
@@ -56,6 +59,11 @@ class CampaignFolder:
     def labeled_path(self) -> Path:
         """All labeled rows; made anew from the others whenever labels are added or a round begins."""
         return self.path / "labeled.parquet"
+
+    @property
+    def has_project(self) -> bool:
+        """Whether a round was pushed to a labeling tool before."""
+        return (self.path / PROJECT_FILE).exists()
 
     def batch_path(self, number: int) -> Path:
         """Return where the batch of a round is, or will be."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,11 +72,18 @@ class Checked(NamedTuple):
     added: Added
 
 
-def read_labels(source: Any, *, id_columns: Sequence[str], label_columns: Sequence[str]) -> Returned:
+def read_labels(
+    source: Any, *, id_columns: Sequence[str], label_columns: Sequence[str], name: str | None = None
+) -> Returned:
     """Return the ids and labels of a file, a frame, or a mapping of ids to labels.
 
-    Of `id_columns` and `label_columns`, the first that is there is taken.
+    Of `id_columns` and `label_columns`, the first that is there is taken. `name` is what the source is called.
     """
+    returned = _read(source, id_columns, label_columns)
+    return returned if name is None else replace(returned, source=name)
+
+
+def _read(source: Any, id_columns: Sequence[str], label_columns: Sequence[str]) -> Returned:
     if isinstance(source, Mapping):
         return Returned("The mapping", [(_present(each), _present(label)) for each, label in source.items()])
     if not is_path(source):
@@ -146,7 +153,7 @@ def _against_known(
         )
         raise InputError(
             f"{source}: {what} of this campaign ({listing(known.classes)}).{nearest(unknown[0], known.classes)} "
-            f"Mend it, or use new_classes=True (--new-classes); {_UNCHANGED}"
+            f"Mend it, or use new_classes=True; {_UNCHANGED}"
         )
     before = {each: known.labels[each].label for each in labels if each in known.labels}
     changed = [each for each, label in before.items() if label != labels[each]]
@@ -155,7 +162,7 @@ def _against_known(
         rows = "row has" if len(changed) == 1 else "rows have"
         raise InputError(
             f"{source}: {len(changed):,} {rows} another label already (row {first!r} has {before[first]!r}, and "
-            f"{labels[first]!r} was given). Mend it, or use replace=True (--replace); {_UNCHANGED}"
+            f"{labels[first]!r} was given). Mend it, or use replace=True; {_UNCHANGED}"
         )
     new = [each for each in labels if each not in before]
     return Checked(

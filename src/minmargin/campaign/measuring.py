@@ -15,6 +15,7 @@ from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import read_table
 from minmargin.campaign.values import to_text
 from minmargin.committee import Committee
+from minmargin.errors import DataWarning
 from minmargin.labeled import LabeledSet
 from minmargin.labels import encode_labels
 from minmargin.learners import silent
@@ -51,9 +52,14 @@ class Examiner:
     def examine(self, table: pa.Table) -> Tally | None:
         """Return how often a base trained on these rows is right; None if nobody asked for it.
 
-        Classes that are not among the rows count as errors.
+        Classes that are not among the rows count as errors. What the data has to be warned of is said when a round is
+        picked, and not again for every fold.
         """
-        labeled = labeled_set(table, self.settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            return self._examine(labeled_set(table, self.settings))
+
+    def _examine(self, labeled: LabeledSet) -> Tally | None:
         if self.settings.held_out:
             rows = read_table(self.held_out)
             labels = rows[self.settings.label_column].to_pylist()

@@ -8,14 +8,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minmargin.atomic import write_whole
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.status import Status
+from minmargin.campaign.status import Status, waiting_rows
 from minmargin.errors import listing
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 _CLASS_COLORS = ("blue", "vermilion", "green", "gold", "purple", "ink")
-_N_CLASSES_IN_TABLE = 30
+_N_CLASSES_IN_TABLE = 100  # the others are there when they are asked for
 
 
 def write_page(path: str | Path, status: Status, settings: Settings) -> Path:
@@ -32,7 +32,7 @@ def _page(status: Status, settings: Settings) -> str:
     from minmargin.report.pages import render  # noqa: PLC0415 - reports are an extra
 
     head, body = status.cells()
-    names = _by_count(status)
+    counts = _class_counts(status)
     has_curve = any(each.accuracy is not None for each in status.curve)
     return render(
         "campaign.html.jinja",
@@ -41,10 +41,10 @@ def _page(status: Status, settings: Settings) -> str:
         measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
         numbers=_numbers(status),
         curve=_draw_curve(status, held_out=settings.held_out) if has_curve else None,
-        mix=_draw_mix(status, names),
+        mix=_draw_mix(status, [name for name, count in counts.most_common() if count]),
         rounds=(head, body),
-        classes=_class_table(status, names),
-        n_classes=len(names),
+        classes=_class_table(status, sorted(counts, key=lambda name: (counts[name], name))),
+        n_shown=_N_CLASSES_IN_TABLE,
         facts=_facts(settings),
         commands=_commands(status),
     )
@@ -70,7 +70,7 @@ def _numbers(status: Status) -> list[tuple[str, str]]:
     numbers = [
         (f"{n_rounds:,}", "round" if n_rounds == 1 else "rounds"),
         (f"{status.labels:,}", "labels"),
-        (f"{status.unlabeled:,}", "picked rows wait for a label"),
+        (f"{status.unlabeled:,}", waiting_rows(status.unlabeled)),
     ]
     if status.accuracy is not None:
         numbers.append((f"{status.accuracy:.1%}", "accuracy"))
@@ -155,19 +155,19 @@ def _draw_mix(status: Status, names: list[str]) -> Markup | None:
         )
 
 
-def _by_count(status: Status) -> list[str]:
-    """Return the classes that were given, the most frequent first."""
-    counts: Counter[str] = Counter()
+def _class_counts(status: Status) -> Counter[str]:
+    """Return how many labels each class has, in the order of their names; also those that no row has yet."""
+    counts: Counter[str] = Counter(dict.fromkeys(sorted(status.classes), 0))
     for each in status.rounds:
         counts.update(each.classes)
-    return [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    return counts
 
 
 def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list[str]]]:
     shown = [each for each in status.rounds if each.labeled]
     head = ["class", *("begin" if each.round == 0 else f"round {each.round}" for each in shown), "all"]
     body = []
-    for name in names[:_N_CLASSES_IN_TABLE]:
+    for name in names:
         counts = [each.classes.get(name, 0) for each in shown]
         body.append([name, *(f"{count:,}" for count in counts), f"{sum(counts):,}"])
     return head, body
@@ -194,10 +194,17 @@ def _commands(status: Status) -> str:
     import shlex  # noqa: PLC0415 - for this page only
 
     folder = shlex.quote(status.folder)
-    steps = []
-    if status.unlabeled:
-        steps.append(f"minmargin campaign add-labels {folder} labels.csv")
-    return "\n".join([*steps, f"minmargin campaign next {folder}", f"minmargin campaign status {folder}"])
+    steps: dict[str, str] = {}
+    if status.rounds[-1].unlabeled:
+        steps |= {f"push {folder}": "label in Label Studio,", f"pull {folder}": "and fetch the labels;"}
+        if not status.has_project:
+            steps[f"add-labels {folder} labels.csv"] = "or add labels from elsewhere;"
+    steps |= {
+        f"next {folder}": "then pick the next batch",
+        f"status {folder}": "and see what the labels bring",
+    }
+    width = max(map(len, steps))
+    return "\n".join(f"minmargin campaign {step:{width}}  # {what}" for step, what in steps.items())
 
 
 def _short(name: str) -> str:

@@ -77,8 +77,8 @@ def _refuse_unlabeled(waiting: Sequence[str], number: int) -> None:
         have = "has" if len(waiting) == 1 else "have"
         raise InputError(
             f"{len(waiting):,} {rows} of round {number} {have} no label yet ({listing(waiting, most=3)}). Add the "
-            "labels first, go on without them (unlabeled_ok=True, --even-so), or put the rows back into the pool "
-            "(requeue=True, --requeue)."
+            "labels first, go on without them with unlabeled_ok=True, or put the rows back into the pool with "
+            "requeue=True."
         )
 
 

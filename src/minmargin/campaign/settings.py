@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,6 +38,7 @@ class Settings:
         strategy: how, by name.
         strategy_options: the strategy's own settings.
         learner: a name or package.module:factory; None for an object that is given when a campaign is opened.
+        learner_folder: the folder of that module, kept as the pool's paths are; None if it is installed.
         n_models: K.
         bootstrap_fraction: beta.
         preprocess: what is done to rows before a learner sees them.
@@ -63,6 +64,7 @@ class Settings:
     seed: int
     held_out: bool
     folds: int
+    learner_folder: str | None = None  # campaigns of earlier versions have none
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -83,12 +85,11 @@ class Settings:
 
     def pool_of(self, folder: Path) -> list[str]:
         """Return the pool's files as they can be opened from anywhere."""
-        return [
-            path
-            if is_uri(path)
-            else os.path.normpath(folder.resolve() / path)  # the parts are joined by name
-            for path in self.pool
-        ]
+        return [path if is_uri(path) else _from(folder, path) for path in self.pool]
+
+    def learner_folder_of(self, folder: Path) -> str | None:
+        """Return the folder of the learner's module, as it can be found from anywhere."""
+        return None if self.learner_folder is None else _from(folder, self.learner_folder)
 
     def write(self, folder: Path) -> None:
         """Write the settings into a campaign's folder."""
@@ -134,22 +135,28 @@ def pool_paths(pool: Any, folder: Path) -> tuple[str, ...]:
                 f"The URI of {shown(source)!r} holds credentials or options, which would be written to {FILE}. "
                 "Give them by environment variables or a profile."
             )
-    return tuple(_portable(str(source), folder) for source in sources)
+    return tuple(portable(str(source), folder) for source in sources)
 
 
-def _portable(path: str, folder: Path) -> str:
+def portable(path: str, folder: Path) -> str:
+    """Return a path as settings keep it: a relative one begins at the campaign's folder."""
     if is_uri(path) or Path(path).is_absolute():
         return path
     return os.path.relpath(Path(path).absolute(), folder.resolve())
 
 
+def _from(folder: Path, path: str) -> str:
+    return os.path.normpath(folder.resolve() / path)  # the parts are joined by name
+
+
 def _check(found: dict[str, Any], path: Path) -> None:
     """Raise an error unless the file has each setting once, of the right type."""
     names = [field.name for field in fields(Settings)]
+    optional = {field.name for field in fields(Settings) if field.default is not MISSING}
     unknown = [name for name in found if name not in names]
     if unknown:
         raise InputError(f"{str(path)!r} has an unknown setting {unknown[0]!r}.{nearest(unknown[0], names)}")
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if name not in found and name not in optional]
     if missing:
         raise InputError(f"{str(path)!r} lacks {listing(missing)}. Put it back as it was.")
     for name, value in found.items():
@@ -190,6 +197,7 @@ _RULES: dict[str, _Rule] = {
     "strategy": _TEXT,
     "strategy_options": (lambda value: isinstance(value, dict), "an object"),
     "learner": _TEXT_OR_NULL,
+    "learner_folder": _TEXT_OR_NULL,
     "n_models": _WHOLE,
     "bootstrap_fraction": (lambda value: isinstance(value, float) or _is_whole(value), "a number"),
     "preprocess": _TEXT,

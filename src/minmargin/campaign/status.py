@@ -50,14 +50,19 @@ class Status:
     Attributes:
         folder: of the campaign.
         rounds: what it began with, then every round.
-        curve: what was measured, by growing numbers of labels.
+        classes: all classes that may be given, also those that no row has.
+        curve: what was measured with the labels of each round, as far as it was; that of the last one moves as its
+            labels come in.
         measured: how accuracy is measured, in words.
+        has_project: whether a round was pushed to a labeling tool.
     """
 
     folder: str
     rounds: tuple[RoundStatus, ...]
+    classes: tuple[str, ...]
     curve: tuple[Measurement, ...]
     measured: str
+    has_project: bool
 
     @property
     def labels(self) -> int:
@@ -79,7 +84,7 @@ class Status:
         """All of it in a sentence."""
         n_rounds = len(self.rounds) - 1
         rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
-        waiting = f", {self.unlabeled:,} picked rows wait for a label" if self.unlabeled else ""
+        waiting = f", {self.unlabeled:,} {waiting_rows(self.unlabeled)}" if self.unlabeled else ""
         accuracy = "" if self.accuracy is None else f"; accuracy {self.accuracy:.1%}"
         return f"{rounds}, {self.labels:,} labels{waiting}{accuracy}."
 
@@ -117,6 +122,7 @@ class Status:
             "unlabeled": self.unlabeled,
             "accuracy": self.accuracy,
             "measured": self.measured,
+            "classes": list(self.classes),
             "rounds": [{**asdict(each), "unlabeled": each.unlabeled} for each in self.rounds],
             "curve": [{**each._asdict(), "accuracy": each.accuracy} for each in self.curve],
         }
@@ -136,6 +142,8 @@ class Status:
         if not known:
             return [self.measured]
         (first, low), (last, high) = known[0], known[-1]
+        if len(known) == 1:
+            return [f"{low:.1%} with {first:,} labels", self.measured]
         bars = sparkline([accuracy for _, accuracy in known])
         return [f"{low:.1%} with {first:,} labels  {bars}  {high:.1%} with {last:,}", self.measured]
 
@@ -152,7 +160,9 @@ class Status:
         )
 
 
-def status_of(journal: Journal, folder: str, initial: Sequence[str], measured: str) -> Status:
+def status_of(
+    journal: Journal, folder: str, initial: Sequence[str], measured: str, *, has_project: bool
+) -> Status:
     """Return the status that a journal tells.
 
     Args:
@@ -160,6 +170,7 @@ def status_of(journal: Journal, folder: str, initial: Sequence[str], measured: s
         folder: of the campaign.
         initial: the labels of the beginning, as the journal writes them.
         measured: how accuracy is measured, in words.
+        has_project: whether a round was pushed to a labeling tool.
     """
     measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
     by_round: dict[int, Counter[str]] = defaultdict(Counter)
@@ -184,7 +195,18 @@ def status_of(journal: Journal, folder: str, initial: Sequence[str], measured: s
                 dict(by_round[number]),
             )
         )
-    return Status(folder, tuple(lines), tuple(measurements.values()), measured)
+    # Labels may come in several parts. What was measured in between is no round's end, and would bend the curve.
+    curve = tuple(measurements[addition] for addition in dict.fromkeys(knew) if addition in measurements)
+    return Status(folder, tuple(lines), tuple(journal.classes()), curve, measured, has_project)
+
+
+def waiting_rows(n: int) -> str:
+    """Return the words for a number of picked rows without a label.
+
+    >>> waiting_rows(1), waiting_rows(2)
+    ('picked row waits for a label', 'picked rows wait for a label')
+    """
+    return "picked row waits for a label" if n == 1 else "picked rows wait for a label"
 
 
 def sparkline(values: Sequence[float]) -> str:

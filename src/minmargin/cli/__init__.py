@@ -41,9 +41,11 @@ _HOW_TO_REPORT = (
 # An argument with its value, or alone where its name cannot be an ordinary word.
 _ARGUMENT = re.compile(
     r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
-    r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies)"
-    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
+    r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
+    r"|unlabeled_ok|requeue|replace|new_classes)"
+    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
+_OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
 
 
 def main() -> None:
@@ -93,15 +95,16 @@ def with_flags(message: str) -> str:
 
     >>> with_flags("Use preprocess='auto', or leave it out with features=[...].")
     'Use --preprocess auto, or leave it out with --features NAMES.'
+    >>> with_flags("Go on without them with unlabeled_ok=True, or use new_classes=True.")
+    'Go on without them with --even-so, or use --new-classes.'
     >>> with_flags("Name it as id_column. The pool has 3 features. Use batch_size<=3.")
     'Name it as --id-column. The pool has 3 features. Use --batch-size <= 3.'
     """
 
     def spell(found: re.Match[str]) -> str:
         name, relation, _, value, alone = found.groups(default="")
-        flag = "--" + (name or alone).replace("_", "-")
-        return " ".join(
-            filter(None, [flag, relation.rstrip("=") and relation, value.replace("[...]", "NAMES")])
-        )
+        flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
+        value = "" if value == "True" else value.replace("[...]", "NAMES")
+        return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
     return _ARGUMENT.sub(spell, message)

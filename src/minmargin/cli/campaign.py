@@ -36,6 +36,9 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.errors import InputError, listing
+from minmargin.report.pages import check_page
+from minmargin.schema import missing_column
 
 campaign_app = typer.Typer(
     name="campaign", help="Label in rounds: pick, label, look at the curve, and again."
@@ -78,7 +81,8 @@ def init_command(
     classes: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="Classes that are not among the labeled rows, comma-separated or repeated."
+            metavar="NAMES",
+            help="Classes that no labeled or held-out row has yet, comma-separated or repeated.",
         ),
     ] = None,
     held_out: Annotated[
@@ -118,15 +122,23 @@ def init_command(
         preprocess=preprocess_for(preprocess, learner),
         random_state=seed,
     )
+    classes, empty = made.classes, made.empty_classes
     if as_json:
-        typer.echo(json.dumps({"folder": str(folder), "seed": made.settings.seed}, indent=2))
+        known = {"classes": classes, "empty_classes": empty}
+        typer.echo(json.dumps({"folder": str(folder), "seed": made.settings.seed, **known}, indent=2))
         return
     console = make_console()
-    console.print(f"A campaign begins in {escape(str(folder))} (seed {made.settings.seed}).")
-    _say_next(console, f"minmargin campaign next {shlex.quote(str(folder))}")
+    console.print(
+        f"A campaign begins in {escape(str(folder))} (seed {made.settings.seed}), with {len(classes):,} classes."
+    )
+    if empty:
+        console.print(
+            f"No labeled row has {escape(listing(empty))} yet, which annotators can give all the same."
+        )
+    say_next(console, {command_for("next", folder): ""})
 
 
-@campaign_app.command("next", epilog="Example:\n\n  minmargin campaign next cards --csv")
+@campaign_app.command("next", epilog="Example:\n\n  minmargin campaign next cards --report round.html")
 def next_command(
     folder: Folder,
     batch_size: Annotated[
@@ -139,6 +151,13 @@ def next_command(
         bool, typer.Option("--requeue", help="Put picked rows without a label back into the pool first.")
     ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write the batch as a CSV file too.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Where a page goes that shows the batch and why it was picked, as HTML."),
+    ] = None,
+    image_column: Annotated[
+        str | None, typer.Option(help="The batch's column of images, or of paths to them, for the report.")
+    ] = None,
     n_jobs: NJobs = -1,
     device: DeviceOption = "auto",
     engine: EngineOption = "local",
@@ -148,6 +167,10 @@ def next_command(
 ) -> None:
     """Pick the next batch, with a model trained on all labels so far."""
     campaign = Campaign.open(folder)
+    if report is not None:
+        check_page(report)
+    if image_column is not None:
+        _check_image_column(image_column, campaign, report)
     with progress_bars() as progress:
         batch = campaign.next(
             batch_size,
@@ -161,6 +184,8 @@ def next_command(
             checkpoint=checkpoint,
             progress=progress,
         )
+        if report is not None:
+            batch.report(report, image_column=image_column, progress=progress)
     number = campaign.n_rounds
     path = campaign.batch_path(number)
     out = path.with_suffix(".csv") if csv else path
@@ -169,8 +194,11 @@ def next_command(
         return
     console = make_console()
     console.print(f"[bold]Round {number}[/bold]")
-    show_batch(batch, out, console)
-    _say_next(console, f"minmargin campaign add-labels {shlex.quote(str(folder))} labels.csv")
+    show_batch(batch, out, console, report)
+    steps = {command_for("push", folder): "to label in Label Studio"}
+    if not campaign.has_project:
+        steps[command_for("add-labels", folder, "labels.csv")] = "with labels from elsewhere"
+    say_next(console, steps)
 
 
 @campaign_app.command("add-labels", epilog="Example:\n\n  minmargin campaign add-labels cards labels.csv")
@@ -224,8 +252,16 @@ def add_labels_command(
     said = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "new")
     console.print(f"Labels: {said}.")
     console.print(escape(status.sentence))
-    go_on = "status" if status.rounds[-1].unlabeled else "next"
-    _say_next(console, f"minmargin campaign {go_on} {shlex.quote(str(folder))}")
+    if status.rounds[-1].unlabeled:
+        say_next(
+            console,
+            {
+                command_for("add-labels", folder, "labels.csv"): "with the labels that are missing",
+                command_for("next", folder, "--even-so"): "without them",
+            },
+        )
+    else:
+        say_next(console, {command_for("next", folder): ""})
 
 
 @campaign_app.command("status", epilog="Example:\n\n  minmargin campaign status cards")
@@ -268,5 +304,21 @@ def _show_status(status: Status, console: Console) -> None:
         console.print(escape(text))
 
 
-def _say_next(console: Console, command: str) -> None:
-    console.print(f"Next: [bold]{escape(command)}[/bold]")
+def _check_image_column(name: str, campaign: Campaign, report: Path | None) -> None:
+    """Raise an error, before anything is picked, if the report cannot show this column."""
+    if report is None:
+        raise InputError("--image-column is for the report. Name one with --report.")
+    if name not in campaign.settings.kept:
+        raise missing_column(name, campaign.settings.kept, "the batches of this campaign")
+
+
+def command_for(name: str, folder: Path, *more: str) -> str:
+    """Return a command line of this family, ready to be copied."""
+    return " ".join(["minmargin campaign", name, shlex.quote(str(folder)), *more])
+
+
+def say_next(console: Console, steps: dict[str, str]) -> None:
+    """Print the commands that go on, with what each is for, if there are several."""
+    for place, (command, purpose) in enumerate(steps.items()):
+        which = "  or:" if place else "Next:"
+        console.print(f"{which} [bold]{escape(command)}[/bold]{purpose and f'  ({purpose})'}")

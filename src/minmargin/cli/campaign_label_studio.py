@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from minmargin.campaign import Campaign
-from minmargin.cli.campaign import Folder, campaign_app
+from minmargin.cli.campaign import Folder, campaign_app, command_for, say_next
 from minmargin.cli.label_studio import (
     DEFAULT_URL,
     URL_VARIABLE,
@@ -29,14 +29,16 @@ from minmargin.cli.show import make_console
 from minmargin.cli.shown import Columns, ImageColumn, Predictions, TextColumn
 from minmargin.errors import InputError
 from minmargin.integrations.batch_files import as_batch
-from minmargin.integrations.label_studio import Showing, pull, push
+from minmargin.integrations.label_studio import Pulled, Showing, pull, push
 from minmargin.integrations.label_studio.destination import Destination
+
+_TRUSTED_ACCURACY = 0.6
 
 _Url = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help=f"The server's address; default: the last one, then ${URL_VARIABLE}, then {DEFAULT_URL}.",
+        help=f"The server's address; default: the last one, then ${URL_VARIABLE}, then {DEFAULT_URL} on this machine.",
     ),
 ]
 
@@ -67,6 +69,9 @@ def push_command(
         columns=asked.columns,
         classes=campaign.classes,
     )
+    console = make_console(quiet=True if as_json else None)
+    if predictions:
+        _warn_of_wrong_guesses(campaign, console)
     with progress_bars() as progress:
         pushed = push(
             showing,
@@ -80,9 +85,8 @@ def push_command(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(pushed), indent=2))
         return
-    console = make_console()
     show_pushed(pushed, console)
-    console.print(f"Next: [bold]minmargin campaign pull {escape(shlex.quote(str(folder)))}[/bold]")
+    say_next(console, {command_for("pull", folder): "when rows are labeled"})
 
 
 @campaign_app.command("pull", epilog="Example:\n\n  minmargin campaign pull cards")
@@ -106,7 +110,12 @@ def pull_command(
     token = ask_for_token(destination.url)
     pulled = pull(url=destination.url, project=destination.project, token=token)
     added = campaign.add_labels(
-        pulled.labels, id_column="id", label_column="label", replace=replace, new_classes=new_classes
+        pulled.labels,
+        id_column="id",
+        label_column="label",
+        replace=replace,
+        new_classes=new_classes,
+        source=f"Label Studio project {destination.project}",
     )
     status = campaign.status()
     if as_json:
@@ -118,8 +127,33 @@ def pull_command(
     changed = f", {added.changed:,} changed" if added.changed else ""
     console.print(f"Labels: {added.new:,} new, {added.same:,} known already{changed}.")
     console.print(escape(status.sentence))
-    go_on = "pull" if status.rounds[-1].unlabeled else "next"
-    console.print(f"Next: [bold]minmargin campaign {go_on} {escape(shlex.quote(str(folder)))}[/bold]")
+    say_next(console, _steps_after(pulled, campaign))
+
+
+def _warn_of_wrong_guesses(campaign: Campaign, console: Console) -> None:
+    """Say how often the model is right, if that is so seldom that its guesses may do more harm than good."""
+    accuracy = campaign.status().accuracy
+    if accuracy is not None and accuracy < _TRUSTED_ACCURACY:
+        console.print(
+            f"The model's accuracy is {accuracy:.1%} so far, and annotators see its guesses beforehand. "
+            "--no-predictions leaves them out."
+        )
+
+
+def _steps_after(pulled: Pulled, campaign: Campaign) -> dict[str, str]:
+    """Return how to go on after a pull, by what the rows of the last round lack."""
+    folder, waiting = campaign.folder, set(map(str, campaign.waiting))
+    undecided = set(map(str, [*pulled.skipped, *(tie.id for tie in pulled.ties)]))
+    if not waiting:
+        return {command_for("next", folder): ""}
+    if waiting <= undecided:
+        return {
+            command_for("next", folder, "--even-so"): "without the rows that nobody decided",
+            command_for("next", folder, "--requeue"): "which puts them back into the pool",
+        }
+    if not waiting - undecided <= set(map(str, pulled.waiting)):
+        return {command_for("push", folder): "not all rows of the last round are in the project"}
+    return {command_for("pull", folder): "when more rows are labeled"}
 
 
 def _asked(

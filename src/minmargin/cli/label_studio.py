@@ -121,8 +121,9 @@ def show_pushed(pushed: Pushed, console: Console) -> None:
     """Print what a push did."""
     made = "made" if pushed.created else "used"
     present = f"; {pushed.n_present:,} were there already" if pushed.n_present else ""
-    console.print(f"Project {escape(repr(pushed.title))} ({made}): {pushed.n_added:,} rows added{present}.")
-    console.print(f"Label them at {escape(pushed.address)}.")
+    rows = "1 row" if pushed.n_added == 1 else f"{pushed.n_added:,} rows"
+    console.print(f"Project {escape(repr(pushed.title))} ({made}): {rows} added{present}.")
+    console.print(f"Label here: {escape(pushed.address)}")
 
 
 def show_pulled(pulled: Pulled, console: Console) -> None:

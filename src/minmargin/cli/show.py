@@ -17,6 +17,7 @@ from minmargin.cli.manners import manners
 _WIDE = 1000  # columns in a pipe or a file, where nothing needs to be wrapped
 _N_SHOWN = 5
 _WIDTH_WITH_KEPT = 160  # so far kept columns are added to a line, also where it could be longer
+_NARROWEST, _WIDEST = 12, 72  # characters of a kept text
 
 
 def make_console(*, quiet: bool | None = None) -> Console:
@@ -37,8 +38,10 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     """Print what was picked, why, and where it was written."""
     settings, pool = batch.manifest["settings"], batch.manifest["pool"]
     trained = f"{settings['n_models']} members" if settings["n_models"] else "one model"
+    excluded = batch.manifest.get("excluded")
+    n_excluded = 0 if excluded is None else excluded["rows"]
     console.print(
-        f"[bold]Picked {len(batch):,} of {pool['rows']:,} rows[/bold] by {escape(settings['strategy'])} "
+        f"[bold]Picked {len(batch):,} of {pool['rows'] - n_excluded:,} rows[/bold] by {escape(settings['strategy'])} "
         f"({trained}, {batch.manifest['labeled']['rows']:,} labeled rows, seed {settings['seed']}) "
         f"in {sum(batch.manifest['seconds'].values()):.1f} s."
     )
@@ -53,37 +56,72 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     n_equal = int((batch.scores == batch.scores[-1]).sum())
     if n_equal > 1:
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")
-    excluded = batch.manifest.get("excluded")
     if excluded is not None:
-        console.print(f"Excluded: {excluded['rows']:,} rows, by {excluded['asked']:,} ids or row numbers.")
+        console.print(_excluded(excluded["rows"], excluded["asked"]))
     with_report = "" if report is None else f", with a report in {escape(str(report))}"
     console.print(f"Written to {escape(str(out))}{with_report}.")
 
 
+def _excluded(n_rows: int, n_asked: int) -> str:
+    """Return how many rows were left out, and how many of the ids are of other rows.
+
+    >>> _excluded(30, 430)
+    'Excluded: 30 rows of the pool (the other 400 ids are not in it).'
+    >>> _excluded(0, 400)
+    'Excluded: no row of the pool (the 400 ids are not in it).'
+    """
+    rows = {0: "no row", 1: "1 row"}.get(n_rows, f"{n_rows:,} rows")
+    others = f"{'the other ' if n_rows else 'the '}{n_asked - n_rows:,} ids are not in it"
+    return f"Excluded: {rows} of the pool" + (f" ({others})." if n_asked > n_rows else ".")
+
+
 def _show_first(batch: Batch, console: Console) -> None:
-    """Print the first picks: our own columns whole, then as many kept ones as fit beside them, and no pictures."""
+    """Print the first picks: our own columns whole, then kept ones as far as they fit beside them, and no pictures."""
     first = batch.to_arrow().slice(0, _N_SHOWN)
-    cells = {name: [name, *map(cell_text, first[name].to_pylist())] for name in first.column_names}
-    n_ours = len(cells) - (0 if batch.kept is None else batch.kept.num_columns)
+    n_ours = first.num_columns - (0 if batch.kept is None else batch.kept.num_columns)
+    cells = {
+        name: [
+            name,
+            *(cell_text(value) if place < n_ours else _one_line(value) for value in first[name].to_pylist()),
+        ]
+        for place, name in enumerate(first.column_names)
+    }
     room = min(console.width, _WIDTH_WITH_KEPT)
-    shown, width = [], 0
+    shown: dict[str, int] = {}
     for place, (name, texts) in enumerate(cells.items()):
-        wider = width + max(map(len, texts)) + 2
-        is_bytes = any(isinstance(value, bytes) for value in first[name].to_pylist())
-        if place < n_ours or (wider <= room and not is_bytes):
-            shown.append(name)
-            width = wider
+        wanted, left = max(map(len, texts)), room - sum(shown.values()) - 2 * (len(shown) + 1)
+        if place < n_ours:
+            shown[name] = wanted
+        elif left >= min(wanted, max(_NARROWEST, len(name))) and not _has_bytes(first[name].to_pylist()):
+            shown[name] = min(wanted, left)
     table = plain_table("The first five, and why")
     for name in shown:
         table.add_column(escape(name), justify=_side(first[name].to_pylist()), no_wrap=True)
-    for row in zip(*(cells[name][1:] for name in shown), strict=True):
+    for row in zip(
+        *([_cut(text, width) for text in cells[name][1:]] for name, width in shown.items()), strict=True
+    ):
         table.add_row(*map(escape, row))
     narrow = console.width
-    console.width = max(width, narrow)  # a terminal wraps long lines by itself, and cuts nothing
+    # A terminal wraps long lines by itself, and cuts nothing.
+    console.width = max(sum(shown.values()) + 2 * len(shown), narrow)
     console.print(table)
     console.width = narrow
-    if len(shown) < len(cells):
-        console.print(f"(and {len(cells) - len(shown)} more kept columns in the file)")
+    n_more = len(cells) - len(shown)
+    if n_more:
+        console.print(f"(and {n_more} more kept column{'' if n_more == 1 else 's'} in the file)")
+
+
+def _one_line(value: Any) -> str:
+    """Return a value of the pool as people want to read it: more of a text than of a number."""
+    return _cut(" ".join(value.split()), _WIDEST) if isinstance(value, str) else cell_text(value)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _has_bytes(values: list[Any]) -> bool:
+    return any(isinstance(value, bytes) for value in values)
 
 
 def _side(values: list[Any]) -> Any:

@@ -42,14 +42,16 @@ def _write_label_studio(showing: Showing, path: str | Path, predictions: bool) -
 
 
 def _write_prodigy(showing: Showing, path: str | Path, predictions: bool) -> Path:
-    """Write tasks for Prodigy's interface "choice", with the guess chosen."""
+    """Write tasks for Prodigy's interface "choice", with the guess chosen. Annotators see what is in "meta"."""
     options = [{"id": name, "text": name} for name in showing.classes]
 
     def tasks() -> Iterator[dict[str, Any]]:
-        for item in showing.items():
+        for item in showing.items(predictions=predictions):
             shown = {"image": item.image} if item.image is not None else {"text": item.as_text()}
             chosen = {"accept": [str(item.predicted)]} if predictions else {}
-            yield {**shown, "options": options, **chosen, "meta": item.facts()}
+            facts = item.facts()
+            meta = {name: facts.pop(name) for name in ("row_id", "reason")}
+            yield {**shown, "options": options, **chosen, "meta": meta, **facts}
 
     return _write_lines(path, tasks())
 
@@ -60,11 +62,15 @@ def _write_doccano(showing: Showing, path: str | Path, predictions: bool) -> Pat
         raise InputError(
             "doccano imports images as files, not from a list. Upload them there, or export to another tool."
         )
-    documents = (
-        {"text": item.as_text(), "label": [str(item.predicted)] if predictions else [], **item.facts()}
-        for item in showing.items()
-    )
-    return _write_lines(path, documents)
+
+    def documents() -> Iterator[dict[str, Any]]:
+        for item in showing.items(predictions=predictions):
+            facts = item.facts()  # which doccano shows
+            if not predictions:
+                facts = {name: value for name, value in facts.items() if name not in item.guesses()}
+            yield {"text": item.as_text(), "label": [str(item.predicted)] if predictions else [], **facts}
+
+    return _write_lines(path, documents())
 
 
 def _write_csv(showing: Showing, path: str | Path, predictions: bool) -> Path:

@@ -31,7 +31,7 @@ class Item:
         contested: the two classes that the row is torn between.
         score: its score; lower was picked first.
         member: the member on whose boundary it lies; None where no single member decided.
-        reason: why it was picked, in words.
+        reason: why it is shown, in words for annotators.
     """
 
     id: int | str
@@ -57,11 +57,17 @@ class Item:
             "row_id": self.id,
             "rank": self.rank,
             "reason": self.reason,
+            **self.guesses(),
+            "score": self.score,
+            "member": self.member,
+        }
+
+    def guesses(self) -> dict[str, Any]:
+        """Return what models take the row for."""
+        return {
             "predicted": self.predicted,
             "first_class": self.contested[0],
             "second_class": self.contested[1],
-            "score": self.score,
-            "member": self.member,
         }
 
 
@@ -124,10 +130,13 @@ class Showing:
     def __len__(self) -> int:
         return len(self.batch)
 
-    def items(self) -> Iterator[Item]:
-        """Return the rows one by one, in the batch's order; an image is read when its row comes."""
+    def items(self, *, predictions: bool = True) -> Iterator[Item]:
+        """Return the rows one by one, in the batch's order; an image is read when its row comes.
+
+        Without `predictions` their reasons name no class.
+        """
         table = self.batch.to_arrow()
-        reasons = self.reasons()
+        reasons = self.reasons(predictions=predictions)
         for place, identity in enumerate(self.ids):
             record = table.slice(place, 1).to_pylist()[0]
             yield Item(
@@ -145,11 +154,18 @@ class Showing:
                 reason=reasons[place],
             )
 
-    def reasons(self) -> list[str]:
-        """Return why each row was picked, in words."""
-        strategy = self.batch.manifest.get("settings", {}).get("strategy")
-        ours = ["rank", "score", "member", "first_class", "second_class"]
-        return [_reason(record, strategy) for record in self.batch.to_arrow().select(ours).to_pylist()]
+    def reasons(self, *, predictions: bool = True) -> list[str]:
+        """Return why each row is shown, in words for annotators; without `predictions`, no class is named."""
+        ours = ["rank", "member", "first_class", "second_class", "predicted"]
+        records = self.batch.to_arrow().select(ours).to_pylist()
+        places = [f"Row {record['rank']:,} of {len(self):,}, the most useful first." for record in records]
+        if not predictions:
+            return places
+        at_random = self.batch.manifest.get("settings", {}).get("strategy") == "random"
+        return [
+            f"{_guess(record, torn=not at_random)} {place}"
+            for record, place in zip(records, places, strict=True)
+        ]
 
 
 def as_json(value: Any) -> Any:
@@ -175,11 +191,12 @@ def _as_text(value: Any) -> str:
     return "" if value is None else str(as_json(value))
 
 
-def _reason(record: dict[str, Any], strategy: str | None) -> str:
-    first, second = record["first_class"], record["second_class"]
-    by = "" if strategy is None else f" by {strategy}"
-    member = "" if record["member"] is None else f", member {record['member']}"
-    return f"{first} or {second}? Rank {record['rank']:,}{by}, score {record['score']:.4g}{member}."
+def _guess(record: dict[str, Any], *, torn: bool) -> str:
+    """Return the base's guess, and who is torn between which classes: where a member decided, it need not agree."""
+    guess = f"The model's guess: {record['predicted']}."
+    who = "It is" if record["member"] is None else "Some of the models are"
+    contest = f"{who} torn between {record['first_class']} and {record['second_class']}."
+    return f"{guess} {contest}" if torn else guess
 
 
 def _ids(table: pa.Table) -> tuple[int | str, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import sys
 from pathlib import Path
 from typing import Any
 
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing
 from minmargin.learners import is_module
 
 
@@ -16,18 +17,28 @@ def is_reference(learner: Any) -> bool:
     return isinstance(learner, str) and ":" in learner
 
 
-def make_learner(reference: str) -> Any:
+def is_in_current_folder(reference: str) -> bool:
+    """Return whether the module of a reference is a file or a package in the current folder, not an installed one."""
+    package = reference.partition(":")[0].partition(".")[0]
+    return importlib.machinery.PathFinder.find_spec(package, [str(Path.cwd())]) is not None
+
+
+def make_learner(reference: str, folder: str | None = None) -> Any:
     """Return what a factory named package.module:factory makes, or the factory itself if it makes torch modules.
 
-    The current folder is searched too.
+    A folder that is given is searched first, then the current one.
     """
     module_name, _, name = reference.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
+    searched = list(dict.fromkeys([*([] if folder is None else [folder]), str(Path.cwd())]))
+    before = sys.path[:]
+    sys.path[:0] = searched
     try:
         factory = getattr(importlib.import_module(module_name), name)
         made = factory()
     except Exception as error:
-        raise InputError(f"learner={reference} failed: {type(error).__name__}: {error}.") from error
+        missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
+        where = f" It was looked for in {listing(searched)} and among installed packages." if missing else ""
+        raise InputError(f"learner={reference} failed: {type(error).__name__}: {error}.{where}") from error
     finally:
-        sys.path.pop(0)
+        sys.path[:] = before
     return factory if is_module(made) else made

@@ -132,8 +132,10 @@ def draw_members(counts: Sequence[int]) -> Markup:
 
 def draw_pairs(pairs: Sequence[tuple[tuple[str, str], int]]) -> Markup:
     """Return how many picks lie between each pair of classes, most first."""
-    names = [" / ".join(short(name, 20) for name in pair) for pair, _ in pairs]
-    with drawn(_WIDTH, 0.1 + 0.2 * len(pairs)) as (figure, axes):
+    in_two_lines = any(len(name) > 20 for pair, _ in pairs for name in pair)
+    joint, most, height = (" /\n", 34, 0.36) if in_two_lines else (" / ", 20, 0.2)
+    names = [joint.join(short(name, most) for name in pair) for pair, _ in pairs]
+    with drawn(_WIDTH, 0.1 + height * len(pairs)) as (figure, axes):
         places = np.arange(len(pairs))[::-1]
         counts = [count for _, count in pairs]
         bars = axes.barh(places, counts, 0.7, color=COLORS["vermilion"])
@@ -145,7 +147,7 @@ def draw_pairs(pairs: Sequence[tuple[tuple[str, str], int]]) -> Markup:
         axes.set(xticks=[], xlim=(0, 1.12 * max(counts)), ylim=(-0.5, len(pairs) - 0.5))
         for side in ("bottom", "left"):
             axes.spines[side].set_visible(False)
-        said = ", ".join(f"{name} {count:,}" for name, count in zip(names, counts, strict=True))
+        said = ", ".join(f"{' / '.join(map(short, pair))} {count:,}" for pair, count in pairs)
         return inline(figure, f"Picks: {said}.")
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minmargin.atomic import write_json
+from minmargin.campaign.folder import PROJECT_FILE
 from minmargin.errors import InputError
-
-_FILE = "label-studio.json"
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Destination:
     @classmethod
     def read(cls, folder: Path) -> Destination | None:
         """Return what a campaign's folder remembers; None if nothing was pushed yet."""
-        path = folder / _FILE
+        path = folder / PROJECT_FILE
         if not path.exists():
             return None
         try:
@@ -46,4 +45,4 @@ class Destination:
 
     def write(self, folder: Path) -> None:
         """Remember this in a campaign's folder."""
-        write_json(folder / _FILE, dataclasses.asdict(self))
+        write_json(folder / PROJECT_FILE, dataclasses.asdict(self))

@@ -2,13 +2,18 @@
 
 It is XML. Tasks bring their values under fixed names (text, image, columns), so that no name of a user's column gets
 into it; class names do, as attributes that xml.etree escapes.
+
+Few classes are buttons with a key each. Many are a list that is searched by typing, Label Studio's Taxonomy: among its
+controls (1.23.2) the only one in which no key chooses a class by accident. In the field of a Filter, Ctrl+Enter takes
+the first class of all; in a drop-down of Choices, letters are keys of classes, and nothing can be searched.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
 from minmargin.errors import InputError, listing
@@ -19,8 +24,9 @@ _TAGS: dict[str, tuple[str, dict[str, str]]] = {
     "image": ("Image", {"maxWidth": "480px", "zoomControl": "true"}),
     "columns": ("Table", {}),
 }
-_HOTKEYS = "1234567890"
-_MANY_CLASSES = 10  # from here on, annotators look for a class by typing
+_HOTKEYS = "1234567890"  # classes beyond these are found by typing
+_QUIET = "margin: 0.5em 0 1.5em 8px; font-size: 12px; font-weight: 400; opacity: 0.6"
+_LARGE_TEXT = ".lsf-richtext__container { font-size: 20px; line-height: 1.5; }"
 
 
 @dataclass(frozen=True)
@@ -29,12 +35,14 @@ class Interface:
 
     Attributes:
         control: the name of the tag that holds the choices.
+        kind: how that tag, and the results that it gives, name their type.
         target: the name of the tag that is labeled.
         classes: the choices.
         fields: the fields of a task's data that are shown.
     """
 
     control: str
+    kind: Literal["choices", "taxonomy"]
     target: str
     classes: tuple[str, ...]
     fields: frozenset[str]
@@ -51,25 +59,31 @@ def make_interface(showing: Showing) -> str:
     asked = {"text": showing.text_column, "image": showing.image_column, "columns": showing.columns or None}
     fields = [field for field, what in asked.items() if what is not None]
     view = ET.Element("View")
+    if "text" in fields:
+        ET.SubElement(view, "Style").text = _LARGE_TEXT
     for field in fields:
         tag, more = _TAGS[field]
         ET.SubElement(view, tag, {"name": field, "value": f"${field}", **more})
-    note = ET.SubElement(view, "View", style="margin: 1em 0; opacity: 0.6")
-    ET.SubElement(note, "Header", value="$reason", size="5")
-    if len(showing.classes) > _MANY_CLASSES:
-        ET.SubElement(view, "Filter", name="find", toName="label", minlength="0", placeholder="Find a class")
-    choices = ET.SubElement(
-        view,
-        "Choices",
-        {"name": "label", "toName": fields[0], "choice": "single", "required": "true", "showInline": "true"},
-    )
-    # Digits are their own keys.
-    hotkeys = showing.classes if set(showing.classes) <= set(_HOTKEYS) else _HOTKEYS
-    for place, name in enumerate(showing.classes):
-        key = {"hotkey": hotkeys[place]} if place < len(hotkeys) else {}
-        ET.SubElement(choices, "Choice", {"value": name, **key})
+    # Above the list of classes, which covers what is below when it is open.
+    ET.SubElement(view, "Header", value="$reason", size="5", style=_QUIET)
+    _add_control(view, {"name": "label", "toName": fields[0], "required": "true"}, showing.classes)
     ET.indent(view)
     return ET.tostring(view, encoding="unicode")
+
+
+def _add_control(view: ET.Element, common: dict[str, str], classes: Sequence[str]) -> None:
+    """Add the tag that asks for one of the classes: buttons with keys, or from eleven on a list to search."""
+    if len(classes) > len(_HOTKEYS):
+        wide = {"minWidth": "480px", "dropdownWidth": "480", "placeholder": "Find a class"}
+        taxonomy = ET.SubElement(view, "Taxonomy", {**common, "maxUsages": "1", **wide})
+        for name in classes:
+            ET.SubElement(taxonomy, "Choice", value=name)
+        return
+    choices = ET.SubElement(view, "Choices", {**common, "choice": "single", "showInline": "true"})
+    # Digits are their own keys.
+    hotkeys = classes if set(classes) <= set(_HOTKEYS) else _HOTKEYS
+    for name, key in zip(classes, hotkeys, strict=False):
+        ET.SubElement(choices, "Choice", value=name, hotkey=key)
 
 
 def read_interface(config: str, project: str) -> Interface:
@@ -80,15 +94,16 @@ def read_interface(config: str, project: str) -> Interface:
         raise InputError(
             f"The labeling interface of {project} is no XML ({error}). Use another project."
         ) from None
-    controls = list(view.iter("Choices"))
-    if len(controls) != 1 or controls[0].get("choice", "single").startswith("multiple"):
+    controls = [*view.iter("Choices"), *view.iter("Taxonomy")]
+    if len(controls) != 1 or not _takes_one(controls[0]):
         raise InputError(
-            f"The labeling interface of {project} has {len(controls)} Choices, of which rows need one that takes a "
-            "single choice. Use another project; a new name makes one."
+            f"The labeling interface of {project} has {len(controls)} Choices or Taxonomy tags, of which rows need one "
+            "that takes a single choice. Use another project; a new name makes one."
         )
     control = controls[0]
     return Interface(
         control=control.get("name", ""),
+        kind="choices" if control.tag == "Choices" else "taxonomy",
         target=control.get("toName", ""),
         classes=tuple(choice.get("alias", choice.get("value", "")) for choice in control.iter("Choice")),
         fields=frozenset(_fields(view)),
@@ -110,6 +125,13 @@ def check_interface(interface: Interface, showing: Showing, data: dict[str, Any]
             f"{listing(f'${name}' for name in data)}. Mend its labeling interface, or use another project; a new name "
             "makes one."
         )
+
+
+def _takes_one(control: ET.Element) -> bool:
+    """Return whether a control takes one class, of a list without branches."""
+    if control.tag == "Choices":
+        return not control.get("choice", "single").startswith("multiple")
+    return control.get("maxUsages") == "1" and all(not len(choice) for choice in control)
 
 
 def _fields(view: ET.Element) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +21,28 @@ class Pulled:
     Attributes:
         labels: an Arrow table with the columns id and label: one row for each row that has a label.
         ties: the rows on which annotators disagree evenly; they have no label.
+        skipped: the ids of rows that have no label because every annotator skipped them.
+        waiting: the ids of rows that nobody has annotated yet.
         n_rows: how many rows the project has.
-        n_skipped: how many rows have no label because every annotator skipped them.
-        n_waiting: how many rows nobody has annotated yet.
         n_other: how many tasks are none of ours.
     """
 
     labels: pa.Table
     ties: tuple[Tie, ...]
+    skipped: tuple[int | str, ...]
+    waiting: tuple[int | str, ...]
     n_rows: int
-    n_skipped: int
-    n_waiting: int
     n_other: int
+
+    @property
+    def n_skipped(self) -> int:
+        """How many rows every annotator skipped."""
+        return len(self.skipped)
+
+    @property
+    def n_waiting(self) -> int:
+        """How many rows nobody has annotated yet."""
+        return len(self.waiting)
 
 
 def pull(*, url: str, project: int | str, token: str | None = None) -> Pulled:
@@ -62,13 +72,13 @@ def tally(tasks: Iterable[Task], control: str) -> Pulled:
         else:
             n_other += 1
     labels, ties = settle({identity: count_votes(cast) for identity, cast in votes.items()})
-    n_waiting = sum(not cast for cast in votes.values())
+    decided = labels.keys() | {tie.id for tie in ties}
     return Pulled(
         labels=pa.table({"id": _column(labels), "label": _column(labels.values())}),
         ties=tuple(ties),
+        skipped=tuple(identity for identity, cast in votes.items() if cast and identity not in decided),
+        waiting=tuple(identity for identity, cast in votes.items() if not cast),
         n_rows=len(votes),
-        n_skipped=len(votes) - len(labels) - len(ties) - n_waiting,
-        n_waiting=n_waiting,
         n_other=n_other,
     )
 
@@ -90,13 +100,18 @@ def _annotator(completed_by: Any) -> int | None:
 
 def _choice(result: Any, control: str, like: Any) -> Any:
     """Return the one class that an annotation chose; None if it chose none, or several."""
+    values = [part.get("value", {}) for part in result or [] if part.get("from_name") == control]
+    # A Taxonomy gives the path to a choice, which has one step.
     chosen = [
         name
-        for part in result or []
-        if part.get("from_name") == control
-        for name in part.get("value", {}).get("choices", [])
+        for value in values
+        for name in (*value.get("choices", ()), *map(_last, value.get("taxonomy", ())))
     ]
     return _as_class(chosen[0], like) if len(chosen) == 1 else None
+
+
+def _last(path: Sequence[str]) -> str:
+    return path[-1]
 
 
 def _as_class(text: str, like: Any) -> Any:

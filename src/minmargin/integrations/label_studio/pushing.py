@@ -83,7 +83,7 @@ def push(
         used = found or server.make_project(str(project), config)
         tasks = (
             make_task(item, interface, predictions=predictions)
-            for item in showing.items()
+            for item in showing.items(predictions=predictions)
             if item.id not in known
         )
         n_new = sum(identity not in known for identity in showing.ids)

@@ -143,7 +143,7 @@ def _failures(url: str, token: str, doing: str, missing: str = "") -> Iterator[N
         yield
     except httpx.ConnectError:
         raise LabelStudioError(
-            f"There is no server at {url}. Start Label Studio, or mend the address."
+            f"No server answers at {url} (start Label Studio, or mend the address)."
         ) from None
     except httpx.HTTPError as error:
         raise LabelStudioError(
@@ -154,7 +154,8 @@ def _failures(url: str, token: str, doing: str, missing: str = "") -> Iterator[N
         said = _said(error.body, token)
         if status in {401, 403}:
             raise InputError(
-                f"{at} refuses the token ({status}{said}). Copy a new one from its page Account & Settings."
+                f"{at} refuses the token ({status}{said}). Make a new one on its page Account & Settings, and copy it "
+                "from the dialog: afterwards the page shows only a part of it."
             ) from None
         if status == 404 and missing:
             raise InputError(
@@ -188,7 +189,9 @@ def _as_project(answer: Any) -> Project:
 def _checked_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise InputError(f"{url!r} is no address of a server. Use one such as http://localhost:8080.")
+        raise InputError(
+            f"{url!r} is no address of a server. Let it begin with http:// or https:// as in a browser."
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise InputError(
             "The server's address holds more than a host and a path. Leave out names, passwords and what follows a "

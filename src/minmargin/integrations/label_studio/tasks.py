@@ -16,9 +16,13 @@ ROW_ID = "row_id"
 
 
 def make_task(item: Item, interface: Interface, *, predictions: bool = True) -> dict[str, Any]:
-    """Return a row as a task; its prediction is the base's guess, with the batch's score."""
+    """Return a row as a task; its prediction is the base's guess, with the batch's score.
+
+    In a list that is searched the guess is not chosen beforehand, the row's reason tells it: what is chosen there stays
+    when another class is added, and a row that is sent with the guess by mistake would look like any other.
+    """
     task: dict[str, Any] = {"data": make_data(item)}
-    if predictions:
+    if predictions and interface.kind == "choices":
         guess = {
             "from_name": interface.control,
             "to_name": interface.target,
@@ -38,5 +42,5 @@ def make_data(item: Item) -> dict[str, Any]:
 def make_tasks(showing: Showing, *, predictions: bool = True) -> Iterator[dict[str, Any]]:
     """Return the tasks of a batch, in its order, for the interface that `make_interface` makes."""
     interface = read_interface(make_interface(showing), "the project")
-    for item in showing.items():
+    for item in showing.items(predictions=predictions):
         yield make_task(item, interface, predictions=predictions)
