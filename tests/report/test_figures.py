@@ -44,7 +44,7 @@ def test_shares_and_pairs_are_said() -> None:
     mix = figures.draw_mix({"labeled": {"cat": 0.5, "dog": 0.5}, "batch": {"cat": 0.25, "dog": 0.75}})
     assert label(mix) == "Predicted classes of the batch: cat 25.0%, dog 75.0%."
     pairs = figures.draw_pairs([(("cat", "dog"), 1200), (("cat", "x" * 30), 1)])
-    assert label(pairs) == "Picks: cat / dog 1,200, cat / xxxxxxxxxxxxxxxxxxx… 1."
+    assert label(pairs) == "Picks: cat / dog 1,200, cat / xxxxxxxxxxxxxxxxxxxxxxxxxxx… 1."
 
 
 @pytest.mark.parametrize(
