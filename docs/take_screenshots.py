@@ -13,9 +13,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
+from sklearn.datasets import load_digits
 
+import minmargin as mm
 from minmargin.demo import IMAGE_SHAPE, Draw
 from minmargin.learners import silent
 
@@ -28,6 +32,33 @@ def make_report(folder: Path) -> Path:
     """Return the report of the demo's batch."""
     batch = Draw.of(0).select("min-margin", 0, silent)
     return batch.report(folder / "report.html", image_shape=IMAGE_SHAPE)
+
+
+def make_campaign_page(folder: Path) -> Path:
+    """Return the page of a campaign on handwritten digits: four rounds that are labeled, and one that waits."""
+    X, y = load_digits(return_X_y=True)
+    ids = [f"d{row:04d}" for row in range(len(y))]
+    digits = pa.table(
+        {"row_id": ids, "y": y, **{f"pixel{place}": X[:, place] for place in range(X.shape[1])}}
+    )
+    pool = folder / "pool.parquet"
+    pq.write_table(digits[50:1300].drop_columns("y"), pool)
+    campaign = mm.Campaign.init(
+        folder / "digits",
+        labeled=digits[:50],
+        label_column="y",
+        pool=str(pool),
+        id_column="row_id",
+        batch_size=50,
+        held_out=digits[1300:],
+        preprocess="auto",
+        random_state=0,
+    )
+    truth = dict(zip(ids, y.tolist(), strict=True))
+    for _ in range(4):
+        campaign.add_labels({each: truth[each] for each in campaign.next().ids.tolist()})
+    campaign.next()
+    return campaign.report(folder / "campaign.html")
 
 
 def take(browser: Browser, page_path: Path, picture: Path) -> None:
@@ -53,13 +84,16 @@ def take(browser: Browser, page_path: Path, picture: Path) -> None:
 
 
 def main() -> None:
-    """Take the pictures that were asked for, or that of the report."""
+    """Take the pictures that were asked for, or those of the report and of a campaign."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         sys.exit("There is no Chromium. Use apt-get install chromium.")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         asked = [argument.partition("=") for argument in sys.argv[1:]]
-        pages = {name: Path(path) for name, _, path in asked} or {"report": make_report(Path(folder))}
+        pages = {name: Path(path) for name, _, path in asked} or {
+            "report": make_report(Path(folder)),
+            "campaign": make_campaign_page(Path(folder)),
+        }
         as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=program, args=as_root)
         for name, path in pages.items():

@@ -110,6 +110,26 @@ def iris_report(iris_batch: mm.Batch, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="session")
+def wide_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a table of sixteen columns, names and numbers, one of which is a word without an end."""
+    X, y = load_iris(return_X_y=True)
+    jobs = ["management", "self-employed", "entrepreneur"]
+    pool = pa.table(
+        {
+            **{f"number{place}": X[:, place % 4] for place in range(8)},
+            **{f"name{place}": [jobs[(row + place) % 3] for row in range(150)] for place in range(7)},
+            "endless": ["x" * 80] * 150,
+        }
+    )
+    labeled = pool.take(np.arange(0, 150, 5))
+    kept = [f"name{place}" for place in range(7)] + ["endless"]
+    features = [f"number{place}" for place in range(8)]
+    answers = np.array(["no", "yes", "no"])[y][::5]
+    batch = mm.select(labeled, answers, pool, 20, features=features, keep=kept, **SETTINGS)
+    return batch.report(tmp_path_factory.mktemp("wide") / "report.html")
+
+
+@pytest.fixture(scope="session")
 def hostile_batch() -> mm.Batch:
     """Twenty rows whose cells, columns and classes all mean harm."""
     X, y = load_iris(return_X_y=True)

@@ -13,7 +13,7 @@ import minmargin as mm
 pytestmark = pytest.mark.browser
 
 PHONES = [{"width": 320, "height": 640}, {"width": 390, "height": 844}]
-REPORTS = ["digits_report", "iris_report", "hostile_report"]
+REPORTS = ["digits_report", "iris_report", "wide_report", "hostile_report"]
 
 Visit = Callable[..., Any]
 
@@ -230,6 +230,27 @@ def test_every_picture_can_be_seen(visit: Visit, digits_report: Path) -> None:
     page = visit(digits_report)
     widths = page.locator("#picks img").evaluate_all("(all) => all.map((img) => img.naturalWidth)")
     assert widths == [8] * 60
+
+
+def test_of_many_columns_the_reason_is_seen_first_and_words_stay_whole(
+    visit: Visit, wide_report: Path
+) -> None:
+    page = visit(wide_report, viewport={"width": 1366, "height": 768})
+    headings = page.locator("#picks th")
+    assert headings.all_inner_texts()[:5] == ["rank", "row", "predicted", "score", "reason"]
+    assert page.locator("#picks tr td:nth-child(5)").first.bounding_box()["width"] >= 14 * 16
+    assert headings.nth(4).bounding_box()["x"] < 1366 / 2
+    one_word = page.locator("#picks td", has_text="self-employed").first
+    n_lines = one_word.evaluate(
+        """(cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return new Set(Array.from(range.getClientRects(), (box) => box.top)).size;
+        }"""
+    )
+    assert n_lines <= 2, "it may break at its hyphen"
+    endless = page.locator("#picks td", has_text="x" * 80).first
+    assert endless.bounding_box()["width"] <= 14 * 16
 
 
 def test_hostile_contents_stay_text(visit: Visit, hostile_report: Path, hostile_batch: mm.Batch) -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+import warnings
+from contextlib import closing
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 import minmargin as mm
 from campaign.flowers import NAMES, TRUTH, answers
-from minmargin.campaign.measuring import Examiner
+from minmargin.campaign.journal import ClassTally, Measurement
+from minmargin.campaign.measuring import Examiner, Tally
+from minmargin.campaign.page import _lead
+from minmargin.campaign.status import RoundStatus, Status
 
 
 def play(campaign: mm.Campaign, n_rounds: int) -> mm.Campaign:
@@ -28,6 +37,8 @@ def test_accuracy_on_held_out_rows_is_that_of_a_model_trained_on_all_labels(begi
         model = LogisticRegression(max_iter=1000).fit(labeled[NAMES][:n_labels], labeled["y"][:n_labels])
         assert line.labels == n_labels
         assert line.accuracy == pytest.approx(model.score(held_out[NAMES], held_out["y"]))
+        balanced = balanced_accuracy_score(held_out["y"], model.predict(held_out[NAMES]))
+        assert line.balanced_accuracy == pytest.approx(balanced)
     assert [each.tested for each in status.curve] == [15, 15, 15]
     assert status.measured == "Accuracy of the base on the held-out rows."
 
@@ -37,6 +48,103 @@ def test_without_held_out_rows_accuracy_is_cross_validated_and_the_status_says_w
     assert [(each.way, each.tested) for each in status.curve] == [("5-fold", 15), ("5-fold", 22)]
     assert all(0.5 < each.accuracy <= 1 for each in status.curve)
     assert "Picked rows are the hard ones" in status.measured
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd")), min_size=1))
+def test_balanced_accuracy_is_that_of_scikit_learn(guesses):
+    labels, taken_for = zip(*guesses, strict=True)
+    found = Measurement(0, 9, *Tally.of(guesses, "held-out"))
+    assert found.accuracy == pytest.approx(accuracy_score(labels, taken_for))
+    with warnings.catch_warnings():  # of predicted classes that no row has
+        warnings.simplefilter("ignore", UserWarning)
+        assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(labels, taken_for))
+
+
+def test_a_journal_without_counts_by_class_is_read_and_goes_on(begin):
+    campaign = play(begin(held_out="held-out.csv"), 1)
+    before = campaign.status()
+    with closing(sqlite3.connect("flowers/journal.sqlite")) as db:
+        db.execute("DROP TABLE measured_classes")
+    status = campaign.status()
+    assert [each.accuracy for each in status.rounds] == [each.accuracy for each in before.rounds]
+    assert [each.balanced_accuracy for each in status.rounds] == [None, None]
+    assert [line[-1] for line in status.cells()[1]] == ["–", "–"]  # noqa: RUF001 - the dash that is shown
+    assert status.caution is None
+    page = campaign.report("campaign.html").read_text()
+    assert "<dt>balanced accuracy</dt>" not in page
+    assert ">recall</th>" not in page
+    play(campaign, 1)
+    assert [each.balanced_accuracy is None for each in campaign.status().rounds] == [True, True, False]
+
+
+# Where one class has most of the rows
+
+
+def bank(*right: tuple[int, int], way: str = "held-out") -> Status:
+    """Return the status of a campaign with 884 rows of "no" and 116 of "yes", so many of which were right each time."""
+    curve = tuple(
+        Measurement(
+            place,
+            40 + 20 * place,
+            no + yes,
+            1000,
+            way,
+            (ClassTally("no", no, 884), ClassTally("yes", yes, 116)),
+        )
+        for place, (no, yes) in enumerate(right)
+    )
+    rounds = tuple(
+        RoundStatus(
+            place,
+            None,
+            40 if place == 0 else 20,
+            40 if place == 0 else 20,
+            0,
+            each.labels,
+            each.accuracy,
+            each.balanced_accuracy,
+            {},
+        )
+        for place, each in enumerate(curve)
+    )
+    return Status("bank", rounds, ("no", "yes"), curve, "Accuracy of the base on the held-out rows.", False)
+
+
+def test_where_accuracy_stands_still_the_balanced_one_and_the_commonest_class_are_shown():
+    status = bank((883, 4), (874, 11), (866, 20))
+    assert repr(status).splitlines() == [
+        "<Status: 2 rounds, 80 labels; accuracy 88.6%, balanced 57.6%.>",
+        "round  picked  labeled  waiting  labels  accuracy  balanced accuracy",
+        "begin      40       40        0      40     88.7%              51.7%",
+        "    1      20       20        0      60     88.5%              54.2%",
+        "    2      20       20        0      80     88.6%              57.6%",
+        "88.7% with 40 labels  ▅▄▅  88.6% with 80",
+        "Accuracy of the base on the held-out rows.",
+        "Always saying 'no' would be right in 88.4% of the held-out rows.",
+    ]
+    assert _lead(status) == (
+        "40 labels in 2 rounds brought no clear change in accuracy: it was 88.7% with 40 labels, and is 88.6% with 80. "
+        "Balanced accuracy was 51.7% and is 57.6%."
+    )
+    last = status.to_dict()["curve"][-1]
+    assert last["classes"] == {"no": {"correct": 866, "tested": 884}, "yes": {"correct": 20, "tested": 116}}
+    assert last["balanced_accuracy"] == status.to_dict()["balanced_accuracy"] == status.balanced_accuracy
+
+
+def test_where_accuracy_is_out_of_that_class_s_reach_nothing_is_said_of_it():
+    status = bank((883, 4), (870, 60))
+    assert status.caution is None
+    assert (
+        _lead(status)
+        == "20 labels in 1 round took the model from 88.7% accuracy, with 40 labels, to 93.0%, with 60."
+    )
+
+
+def test_the_commonest_class_of_cross_validated_rows_is_that_of_the_labeled_ones():
+    assert (
+        bank((883, 4), way="5-fold").caution
+        == "Always saying 'no' would be right in 88.4% of the labeled rows."
+    )
 
 
 def test_with_too_few_labels_nothing_is_measured(begin):
@@ -98,9 +206,9 @@ def test_the_status_in_words(begin):
     assert repr(campaign) == "<Campaign 'flowers': 1 round, 3 of 7 picked rows labeled>"
     assert repr(campaign.status()).splitlines() == [
         "<Status: 1 round, 18 labels, 4 picked rows wait for a label.>",
-        "round  picked  labeled  waiting  labels  accuracy",
-        "begin      15       15        0      15          ",
-        "    1       7        3        4      18          ",
+        "round  picked  labeled  waiting  labels  accuracy  balanced accuracy",
+        "begin      15       15        0      15                             ",
+        "    1       7        3        4      18                             ",
         "Accuracy is not measured: the campaign has neither held-out rows nor folds.",
     ]
     assert sum(campaign.status().to_dict()["rounds"][1]["classes"].values()) == 3
@@ -117,6 +225,8 @@ def test_the_page_has_the_curve_the_rounds_and_the_commands_and_hostile_names_st
     assert "<b>flowers" not in page
     assert "{{ 7*7 }}" in page
     assert page.count("<svg") == 2
+    assert "<dt>balanced accuracy</dt>" in page
+    assert page.count(">recall</th>") == 1
     assert "minmargin campaign next &#39;&lt;b&gt;flowers&#39;" in page
     assert "minmargin campaign push" not in page, "all rows are labeled"
     assert "http://" not in page.replace("http://www.w3.org", "")

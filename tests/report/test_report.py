@@ -89,7 +89,7 @@ def test_every_section_is_there(page: ParsedPage) -> None:
 
 
 def test_the_rows_are_those_of_the_batch_with_their_reasons(page: ParsedPage, batch: mm.Batch) -> None:
-    assert page.headings == ["rank", "id", "row", *NAMES, "predicted", "score", "reason"]
+    assert page.headings == ["rank", "id", "row", "predicted", "score", "reason", *NAMES]
     assert page.column("rank") == [str(rank) for rank in range(1, 21)]
     assert page.column("id") == batch.ids.tolist()
     assert page.column("row") == [str(row) for row in batch.rows]
@@ -223,15 +223,27 @@ def test_columns_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert page.headings == [
         "rank",
         "row",
-        *(f"more{place}" for place in range(8)),
         "predicted",
         "score",
         "reason",
+        *(f"more{place}" for place in range(8)),
     ]
     assert "Not shown are the columns 'more8', 'more9'." in page.sentences()
 
 
 # Texts and pictures
+
+
+def test_what_annotators_read_stands_before_the_reason_and_other_columns_after_it(tmp_path: Path) -> None:
+    long = [f"row {row}: " + "many words " * 6 for row in range(150)]
+    wide = POOL.assign(photo=image_of(0), **{f"more{place}": place for place in range(6)})
+    wide = wide.assign(title="short", question=long, answer=long, note=long)
+    kept = [f"more{place}" for place in range(6)] + ["title", "question", "answer", "note"]
+    batch = pick(wide, id_column="row_id", keep=kept)
+    page = ParsedPage(batch.report(tmp_path / "x.html", image_column="photo"))
+    front = ["rank", "id", "row", "image", "question", "answer", "predicted", "score", "reason"]
+    assert page.headings == [*front, *(f"more{place}" for place in range(6))]
+    assert "Not shown are the columns 'title', 'note'." in page.sentences()
 
 
 def test_texts_are_shown_as_texts_though_nobody_kept_them(tmp_path: Path) -> None:
@@ -331,9 +343,9 @@ def test_hostile_contents_stay_text(tmp_path: Path) -> None:
     classes = np.array([HOSTILE[8], HOSTILE[3], HOSTILE[9]], dtype=object)[y]
     batch = mm.select(POOL.loc[::5, NAMES], classes[::5], pool, 20, keep=names, **SETTINGS)
     page = ParsedPage(batch.report(tmp_path / "x.html"))
-    assert page.headings[2:10] == names
-    for place, name in enumerate(names):
-        assert page.rows[0][2 + place] == cells[batch.rows[0]], name
+    assert sorted(page.headings) == sorted(["rank", "row", "predicted", "score", "reason", *names])
+    for name in names:
+        assert page.column(name)[0] == cells[batch.rows[0]], name
     assert page.column("predicted") == [held(name) for name in batch.predicted.tolist()]
     assert sum(name == "script" for name, _ in page.elements) == 1
     assert not any(attribute.startswith("on") for _, attributes in page.elements for attribute in attributes)

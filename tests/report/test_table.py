@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from minmargin.report import table
-from minmargin.report.table import Cell, cut_texts, number_column, pool_column, text_column
+from minmargin.report.table import Cell, cut_texts, number_column, pool_column, sentence_column, text_column
 
 
 def test_a_number_is_shown_short_and_sorted_by_its_full_value() -> None:
@@ -35,6 +35,23 @@ def test_any_column_of_a_pool_can_be_shown(values: pa.Array, texts: list[str], n
     column = pool_column("x", values)
     assert [cell.text for cell in column.cells if isinstance(cell, Cell)] == texts
     assert column.numeric == numeric
+
+
+@pytest.mark.parametrize(
+    ("text", "long"),
+    [
+        ("a few words", False),
+        ("many words " * 5, True),
+        ("https://example.org/" + "path/" * 20, False),
+        ("一段没有空格的文字" * 6, True),
+    ],
+)
+def test_a_column_is_long_if_it_holds_texts_to_read(text: str, long: bool) -> None:
+    assert text_column("t", ["short", text]).long == long
+
+
+def test_a_column_of_sentences_is_long_however_short_they_are() -> None:
+    assert sentence_column("reason", ["torn between a and b"]).long
 
 
 def test_texts_are_cut_as_little_as_the_budget_allows(monkeypatch: pytest.MonkeyPatch) -> None:

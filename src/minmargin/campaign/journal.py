@@ -11,6 +11,7 @@ corrected stands beside the one before it, so that what was known in any round c
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -68,6 +69,15 @@ _TABLES = (
         measured_at TEXT NOT NULL
     )""",
 )
+# Earlier journals lack it. It is made when a measurement is written, and what reads only the other tables does without
+# it, so the format keeps its number.
+_BY_CLASS = """CREATE TABLE IF NOT EXISTS measured_classes (
+    addition INTEGER NOT NULL REFERENCES measurements,
+    class TEXT NOT NULL,
+    correct INTEGER NOT NULL,
+    tested INTEGER NOT NULL CHECK (tested >= correct AND tested >= 1),
+    PRIMARY KEY (addition, class)
+)"""
 
 
 class Round(NamedTuple):
@@ -89,19 +99,46 @@ class Label(NamedTuple):
     label: str
 
 
+class ClassTally(NamedTuple):
+    """How many rows of a class were right, and how many were tried."""
+
+    name: str
+    correct: int
+    tested: int
+
+    @property
+    def recall(self) -> float:
+        """The part of the class's rows that were right."""
+        return self.correct / self.tested
+
+
 class Measurement(NamedTuple):
-    """How often a model that was trained on the labels up to an addition was right."""
+    """How often a model that was trained on the labels up to an addition was right.
+
+    `classes` has every class of the rows that were tried; it is empty where an earlier version measured.
+    """
 
     addition: int
     labels: int
     correct: int
     tested: int
     way: str
+    classes: tuple[ClassTally, ...] = ()
 
     @property
     def accuracy(self) -> float | None:
         """The part of the rows that were right; None if none could be tried."""
         return self.correct / self.tested if self.tested else None
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean recall of the classes, each counting the same; None if it is not known."""
+        return sum(each.recall for each in self.classes) / len(self.classes) if self.classes else None
+
+    @property
+    def most_common(self) -> ClassTally | None:
+        """The class that most of the rows have; None if it is not known."""
+        return max(self.classes, key=lambda each: each.tested, default=None)
 
 
 @dataclass(frozen=True)
@@ -174,8 +211,15 @@ class Journal:
 
     def measurements(self) -> dict[int, Measurement]:
         """Return the measurements, by the addition they follow."""
+        classes: dict[int, list[ClassTally]] = defaultdict(list)
+        if self._read("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'measured_classes'"):
+            query = "SELECT addition, class, correct, tested FROM measured_classes ORDER BY addition, class"
+            for addition, *tally in self._read(query):
+                classes[addition].append(ClassTally(*tally))
         query = "SELECT addition, labels, correct, tested, way FROM measurements ORDER BY addition"
-        return {row[0]: Measurement(*row) for row in self._read(query)}
+        return {
+            row[0]: Measurement(*row)._replace(classes=tuple(classes[row[0]])) for row in self._read(query)
+        }
 
     def add_round(self, made: Round, ids: Sequence[str], *, withdraw: Iterable[str] = ()) -> None:
         """Write down a round and its picks, best first; earlier offers of the ids in `withdraw` end with it."""
@@ -205,7 +249,14 @@ class Journal:
     def add_measurement(self, made: Measurement) -> None:
         """Write down a measurement."""
         with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?)", (*made, now()))
+            db.execute(_BY_CLASS)
+            db.execute("DELETE FROM measured_classes WHERE addition = ?", (made.addition,))
+            *numbers, classes = made
+            db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?)", (*numbers, now()))
+            db.executemany(
+                "INSERT INTO measured_classes VALUES (?, ?, ?, ?)",
+                [(made.addition, *each) for each in classes],
+            )
 
     def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._connected() as db:

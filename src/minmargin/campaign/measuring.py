@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import read_table
 from minmargin.campaign.values import to_text
@@ -24,11 +27,24 @@ from minmargin.training import Training
 
 
 class Tally(NamedTuple):
-    """How many rows were right, how many were tried, and the way it was found out."""
+    """How many rows were right, how many were tried, the way it was found out, and the same for each class."""
 
     correct: int
     tested: int
     way: str
+    classes: tuple[ClassTally, ...] = ()
+
+    @classmethod
+    def of(cls, guesses: Sequence[tuple[str, str]], way: str) -> Tally:
+        """Return the tally of rows, each given as its label and the class that it was taken for.
+
+        >>> Tally.of([("no", "no"), ("no", "no"), ("yes", "no")], "held-out")[:2]
+        (2, 3)
+        """
+        tested = Counter(label for label, _ in guesses)
+        correct = Counter(label for label, guess in guesses if label == guess)
+        classes = tuple(ClassTally(name, correct[name], tested[name]) for name in sorted(tested))
+        return cls(correct.total(), len(guesses), way, classes)
 
 
 @dataclass(frozen=True)
@@ -63,22 +79,22 @@ class Examiner:
         if self.settings.held_out:
             rows = read_table(self.held_out)
             labels = rows[self.settings.label_column].to_pylist()
-            return Tally(self._n_right(labeled, rows, labels), len(rows), "held-out")
+            return Tally.of(self._guesses(labeled, rows, labels), "held-out")
         if self.settings.folds == 0:
             return None
         # Of the two largest classes each fold must leave rows to train on.
         n_folds = min(self.settings.folds, int(np.sort(labeled.counts)[-2]))
         if n_folds < 2:
             return Tally(0, 0, "too few labels")
-        correct = 0
+        guesses: list[tuple[str, str]] = []
         for fold in _folds(labeled.codes, n_folds, self.settings.seed):
             rest = np.setdiff1d(np.arange(len(labeled.codes)), fold)
             rows = take_rows(labeled.rows, fold)
-            correct += self._n_right(_part(labeled, rest), rows, labeled.y[fold].tolist())
-        return Tally(correct, len(labeled.codes), f"{n_folds}-fold")
+            guesses += self._guesses(_part(labeled, rest), rows, labeled.y[fold].tolist())
+        return Tally.of(guesses, f"{n_folds}-fold")
 
-    def _n_right(self, labeled: LabeledSet, rows: Any, labels: list[Any]) -> int:
-        """Return for how many rows a base trained on a labeled set predicts their label."""
+    def _guesses(self, labeled: LabeledSet, rows: Any, labels: list[Any]) -> list[tuple[str, str]]:
+        """Return for each row its label and what a base trained on a labeled set takes it for, as texts."""
         training = Training.of(
             labeled,
             learner=self.learner,
@@ -91,7 +107,15 @@ class Examiner:
         batch = committee.select(rows, len(labels), strategy="margin", n_jobs=self.n_jobs, device=self.device)
         kind = self.settings.label_kind
         pairs = zip(batch.predicted.tolist(), (labels[row] for row in batch.rows), strict=True)
-        return sum(to_text(guess, kind) == to_text(label, kind) for guess, label in pairs)
+        return [(str(to_text(label, kind)), str(to_text(guess, kind))) for guess, label in pairs]
+
+
+def interval(measured: Measurement) -> tuple[float, float]:
+    """Return between which bounds the accuracy lies, at 95%, as far as so many rows can tell it (Wilson's interval)."""
+    from scipy.stats import binomtest  # noqa: PLC0415 - slow to import
+
+    bounds = binomtest(measured.correct, measured.tested).proportion_ci(method="wilson")
+    return float(bounds.low), float(bounds.high)
 
 
 def how_measured(settings: Settings) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from minmargin.atomic import write_whole
+from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.status import Status, waiting_rows
+from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
 from minmargin.errors import listing
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def _page(status: Status, settings: Settings) -> str:
         "campaign.html.jinja",
         name=Path(status.folder).resolve().name,
         lead=_lead(status),
+        caution=status.caution,
         measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
         numbers=_numbers(status),
         curve=_draw_curve(status, held_out=settings.held_out) if has_curve else None,
@@ -51,7 +53,7 @@ def _page(status: Status, settings: Settings) -> str:
 
 
 def _lead(status: Status) -> str:
-    """Return in one sentence what the labels have brought."""
+    """Return what the labels have brought, and no more than can be told from so many rows."""
     known = [each for each in status.curve if each.accuracy is not None]
     n_rounds = sum(each.labeled > 0 for each in status.rounds[1:])
     more = status.labels - status.rounds[0].labeled
@@ -59,6 +61,17 @@ def _lead(status: Status) -> str:
         return f"The campaign has {status.sentence}"
     first, last = known[0], known[-1]
     rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
+    low, high = interval(last)
+    if low <= (first.accuracy or 0.0) <= high:
+        balanced = ""
+        if first.balanced_accuracy is not None and last.balanced_accuracy is not None:
+            balanced = (
+                f" Balanced accuracy was {first.balanced_accuracy:.1%} and is {last.balanced_accuracy:.1%}."
+            )
+        return (
+            f"{more:,} labels in {rounds} brought no clear change in accuracy: it was {first.accuracy:.1%} with "
+            f"{first.labels:,} labels, and is {last.accuracy:.1%} with {last.labels:,}.{balanced}"
+        )
     return (
         f"{more:,} labels in {rounds} took the model from {first.accuracy:.1%} accuracy, with {first.labels:,} labels, "
         f"to {last.accuracy:.1%}, with {last.labels:,}."
@@ -74,26 +87,27 @@ def _numbers(status: Status) -> list[tuple[str, str]]:
     ]
     if status.accuracy is not None:
         numbers.append((f"{status.accuracy:.1%}", "accuracy"))
+    if status.balanced_accuracy is not None:
+        numbers.append((f"{status.balanced_accuracy:.1%}", "balanced accuracy"))
     return numbers
 
 
 def _draw_curve(status: Status, *, held_out: bool) -> Markup:
     """Return accuracy by the number of labels. On held-out rows, a band shows how exact so many rows can tell it."""
-    from scipy.stats import binomtest  # noqa: PLC0415 - slow to import
-
     from minmargin.report.drawing import COLORS, drawn, inline  # noqa: PLC0415 - an extra
 
     points = [each for each in status.curve if each.accuracy is not None]
     labels, accuracies = [each.labels for each in points], [each.accuracy or 0.0 for each in points]
     with drawn(7.0, 3.2) as (figure, axes):
         if held_out:
-            bounds = [binomtest(each.correct, each.tested).proportion_ci(method="wilson") for each in points]
-            low, high = [bound.low for bound in bounds], [bound.high for bound in bounds]
+            low, high = zip(*map(interval, points), strict=True)
             axes.fill_between(labels, low, high, color=COLORS["blue"], alpha=0.15, linewidth=0)
         axes.plot(labels, accuracies, color=COLORS["blue"], marker="o", markersize=4.5, linewidth=1.6)
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(widened(bottom, top, least=SPAN))
         axes.grid(axis="y")
         axes.set(xlabel="labels", ylabel="accuracy")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if value <= 1 else "")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 1):g}%" if value <= 1 else "")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         first, last = points[0], points[-1]
         label = (
@@ -164,13 +178,16 @@ def _class_counts(status: Status) -> Counter[str]:
 
 
 def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Return how many labels each round gave to each class, and what the model by now makes of the class."""
     shown = [each for each in status.rounds if each.labeled]
+    recalls = {each.name: f"{each.recall:.1%}" for each in status.curve[-1].classes} if status.curve else {}
     head = ["class", *("begin" if each.round == 0 else f"round {each.round}" for each in shown), "all"]
     body = []
     for name in names:
         counts = [each.classes.get(name, 0) for each in shown]
-        body.append([name, *(f"{count:,}" for count in counts), f"{sum(counts):,}"])
-    return head, body
+        recall = [recalls.get(name, "")] if recalls else []
+        body.append([name, *(f"{count:,}" for count in counts), f"{sum(counts):,}", *recall])
+    return [*head, *(["recall"] if recalls else [])], body
 
 
 def _facts(settings: Settings) -> list[tuple[str, Any]]:

@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from minmargin.campaign.journal import Journal, Measurement
+from minmargin.campaign.measuring import interval
 
 _BARS = "▁▂▃▄▅▆▇█"
+SPAN = 0.05  # of accuracy that a curve shows at least, so that noise does not look like a rise
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class RoundStatus:
         withdrawn: how many went back into the pool.
         labels: how many labels there were when the round after it was picked, or are by now.
         accuracy: the base's, with these labels; None if it is not known.
+        balanced_accuracy: the mean over the classes of the part of their rows that is right, None if it is not known,
+            as in rounds that an earlier version measured.
         classes: how often each class was given to its rows.
     """
 
@@ -35,6 +39,7 @@ class RoundStatus:
     withdrawn: int
     labels: int
     accuracy: float | None
+    balanced_accuracy: float | None
     classes: dict[str, int]
 
     @property
@@ -80,13 +85,32 @@ class Status:
         return self.rounds[-1].accuracy
 
     @property
+    def balanced_accuracy(self) -> float | None:
+        """The base's balanced accuracy with the labels of now; None if it is not known."""
+        return self.rounds[-1].balanced_accuracy
+
+    @property
+    def caution(self) -> str | None:
+        """What the most common class alone would give, in a sentence; None where accuracy is clearly above it."""
+        last = self.curve[-1] if self.curve else None
+        if last is None or last.most_common is None:
+            return None
+        name, _, n_rows = last.most_common
+        share = n_rows / last.tested
+        if interval(last)[0] > share:
+            return None
+        rows = "held-out" if last.way == "held-out" else "labeled"
+        return f"Always saying {name!r} would be right in {share:.1%} of the {rows} rows."
+
+    @property
     def sentence(self) -> str:
         """All of it in a sentence."""
         n_rounds = len(self.rounds) - 1
         rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
         waiting = f", {self.unlabeled:,} {waiting_rows(self.unlabeled)}" if self.unlabeled else ""
         accuracy = "" if self.accuracy is None else f"; accuracy {self.accuracy:.1%}"
-        return f"{rounds}, {self.labels:,} labels{waiting}{accuracy}."
+        balanced = "" if self.balanced_accuracy is None else f", balanced {self.balanced_accuracy:.1%}"
+        return f"{rounds}, {self.labels:,} labels{waiting}{accuracy}{balanced}."
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells of a table of rounds."""
@@ -99,6 +123,7 @@ class Status:
             *(["withdrawn"] if withdrawn else []),
             "labels",
             "accuracy",
+            "balanced accuracy",
         ]
         body = [
             [
@@ -109,6 +134,7 @@ class Status:
                 *([f"{each.withdrawn:,}"] if withdrawn else []),
                 f"{each.labels:,}",
                 "" if each.accuracy is None else f"{each.accuracy:.1%}",
+                "" if each.accuracy is None else _percent(each.balanced_accuracy),
             ]
             for each in self.rounds
         ]
@@ -121,10 +147,19 @@ class Status:
             "labels": self.labels,
             "unlabeled": self.unlabeled,
             "accuracy": self.accuracy,
+            "balanced_accuracy": self.balanced_accuracy,
             "measured": self.measured,
             "classes": list(self.classes),
             "rounds": [{**asdict(each), "unlabeled": each.unlabeled} for each in self.rounds],
-            "curve": [{**each._asdict(), "accuracy": each.accuracy} for each in self.curve],
+            "curve": [
+                {
+                    **each._asdict(),
+                    "classes": {name: {"correct": n, "tested": of} for name, n, of in each.classes},
+                    "accuracy": each.accuracy,
+                    "balanced_accuracy": each.balanced_accuracy,
+                }
+                for each in self.curve
+            ],
         }
 
     def __repr__(self) -> str:
@@ -141,11 +176,12 @@ class Status:
         known = [(each.labels, each.accuracy) for each in self.curve if each.accuracy is not None]
         if not known:
             return [self.measured]
+        notes = [self.measured, *([self.caution] if self.caution else [])]
         (first, low), (last, high) = known[0], known[-1]
         if len(known) == 1:
-            return [f"{low:.1%} with {first:,} labels", self.measured]
-        bars = sparkline([accuracy for _, accuracy in known])
-        return [f"{low:.1%} with {first:,} labels  {bars}  {high:.1%} with {last:,}", self.measured]
+            return [f"{low:.1%} with {first:,} labels", *notes]
+        bars = sparkline([accuracy for _, accuracy in known], least=SPAN)
+        return [f"{low:.1%} with {first:,} labels  {bars}  {high:.1%} with {last:,}", *notes]
 
     def _repr_html_(self) -> str:
         head, body = self.cells()
@@ -192,6 +228,7 @@ def status_of(
                 withdrawn,
                 len(initial) + len(journal.labels(addition)),
                 None if found is None else found.accuracy,
+                None if found is None else found.balanced_accuracy,
                 dict(by_round[number]),
             )
         )
@@ -209,12 +246,21 @@ def waiting_rows(n: int) -> str:
     return "picked row waits for a label" if n == 1 else "picked rows wait for a label"
 
 
-def sparkline(values: Sequence[float]) -> str:
-    """Return numbers as a line of bars, from the lowest to the highest.
+def sparkline(values: Sequence[float], least: float) -> str:
+    """Return numbers as a line of bars, from the lowest to the highest, or where these are close, around the middle.
 
-    >>> sparkline([0.5, 0.75, 1.0])
-    '▁▅█'
+    >>> sparkline([0.5, 0.75, 1.0], least=0.05), sparkline([0.887, 0.885, 0.886], least=0.05)
+    ('▁▅█', '▅▄▅')
     """
-    low, high = min(values), max(values)
-    span = (high - low) or 1.0
-    return "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in values)
+    low, high = widened(min(values), max(values), least)
+    return "".join(_BARS[round((value - low) / (high - low) * (len(_BARS) - 1))] for value in values)
+
+
+def widened(low: float, high: float, least: float) -> tuple[float, float]:
+    """Return the two ends of an axis, moved apart alike if there is less than `least` between them."""
+    more = max(0.0, least - (high - low)) / 2
+    return low - more, high + more
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"  # noqa: RUF001 - a dash, for what is not known

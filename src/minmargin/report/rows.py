@@ -22,11 +22,14 @@ from minmargin.report.table import (
     number_column,
     picture_column,
     pool_column,
+    sentence_column,
     text_column,
 )
 
 if TYPE_CHECKING:
     from minmargin.batch import Batch
+
+_N_READ = 2  # columns of texts to read that stand before the reason: what is to be labeled, a question and its answer
 
 
 class RowTable(NamedTuple):
@@ -55,27 +58,34 @@ def names_to_show(batch: Batch, origin: Origin, image_column: str | None) -> lis
 def list_rows(
     batch: Batch, look: Look | None, image_column: str | None, image_shape: Sequence[int] | None
 ) -> RowTable:
-    """Return the table of the first picks."""
+    """Return the table of the first picks.
+
+    What a row is and why it was picked comes first; the pool's other columns, which may be many, come after it.
+    """
     n = min(len(batch), N_LISTED)
     values = _pool_values(batch, look, n)
     columns = [number_column("rank", range(1, n + 1))]
     missing: list[str] = []
+    if batch.ids is not None:
+        columns.append(pool_column("id", pa.array(batch.ids[:n].tolist())))
+    columns.append(number_column("row", batch.rows[:n].tolist()))
     pictures = _pictures(look, values, n, image_column, image_shape)
     if pictures is not None:
         columns.append(picture_column("image", pictures.shown))
         missing += pictures.missing
-    if batch.ids is not None:
-        columns.append(pool_column("id", pa.array(batch.ids[:n].tolist())))
-    columns.append(number_column("row", batch.rows[:n].tolist()))
-    shown = [name for name in values if name != image_column]
-    columns += [pool_column(name, values[name]) for name in shown[:N_COLUMNS]]
-    if len(shown) > N_COLUMNS:
-        missing.append(f"Not shown are the columns {listing(shown[N_COLUMNS:])}.")
+    of_the_pool = [pool_column(name, each) for name, each in values.items() if name != image_column]
+    read = [column for column in of_the_pool if column.long][:_N_READ]
+    others = [column for column in of_the_pool if column not in read]
+    n_others = N_COLUMNS - len(read)
     columns += [
+        *read,
         text_column("predicted", batch.predicted[:n].tolist()),
         number_column("score", batch.scores[:n].tolist()),
-        text_column("reason", _reasons(batch, look, n)),
+        sentence_column("reason", _reasons(batch, look, n)),
+        *others[:n_others],
     ]
+    if len(others) > n_others:
+        missing.append(f"Not shown are the columns {listing([each.name for each in others[n_others:]])}.")
     if n < len(batch):
         missing.append(
             f"These are the first {n:,} of {len(batch):,} picks; the batch's file has all of them."

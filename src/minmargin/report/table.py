@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from minmargin.report.pictures import Picture
 
 BUDGET = 500_000  # characters that all texts of the table may take
 _LIMITS = (600, 300, 160, 90, 50, 24, 8)  # characters of a cell: the first that keeps to the budget is used
+_CUT = ("text", "sentence")  # the kinds of columns whose cells may be cut: sentences name classes
 N_COLUMNS = 8  # of the pool's own
 
 
@@ -25,7 +26,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of the table: numbers, texts, or pictures, which stand beside their texts."""
+    """A column of the table: numbers, texts, sentences of ours, or pictures, which stand beside their texts."""
 
     name: str
     cells: Sequence[Cell | Picture | None]
@@ -33,9 +34,10 @@ class TableColumn:
 
     @property
     def long(self) -> bool:
-        """Whether it holds texts to read, and not only names."""
-        return self.kind == "text" and any(
-            isinstance(cell, Cell) and len(cell.text) > 48 for cell in self.cells
+        """Whether it holds texts to read, and not only names, addresses and the like."""
+        return self.kind == "sentence" or (
+            self.kind == "text"
+            and any(isinstance(cell, Cell) and _is_to_read(cell.text) for cell in self.cells)
         )
 
     @property
@@ -52,6 +54,11 @@ def number_column(name: str, values: Sequence[Any]) -> TableColumn:
 def text_column(name: str, values: Sequence[Any]) -> TableColumn:
     """Return a column of texts."""
     return TableColumn(name, [Cell("" if value is None else str(value)) for value in values], "text")
+
+
+def sentence_column(name: str, sentences: Sequence[str]) -> TableColumn:
+    """Return a column of sentences: as wide as one needs, however short they are."""
+    return TableColumn(name, [Cell(sentence) for sentence in sentences], "sentence")
 
 
 def picture_column(name: str, pictures: Sequence[Picture | None]) -> TableColumn:
@@ -71,14 +78,19 @@ def pool_column(name: str, values: pa.ChunkedArray | pa.Array) -> TableColumn:
 
 def cut_texts(columns: Sequence[TableColumn]) -> tuple[list[TableColumn], str]:
     """Return the columns with texts so short that the page stays small, and a sentence if some were cut."""
-    texts = [column for column in columns if column.kind == "text"]
+    texts = [column for column in columns if column.kind in _CUT]
     lengths = [len(cell.text) for column in texts for cell in column.cells if isinstance(cell, Cell)]
     for limit in _LIMITS:
         if limit == _LIMITS[-1] or sum(_room(column, limit) for column in texts) <= BUDGET:
-            cut = [_cut(column, limit) if column.kind == "text" else column for column in columns]
+            cut = [_cut(column, limit) if column.kind in _CUT else column for column in columns]
             n_cut = sum(length > limit for length in lengths)
             return cut, f"{n_cut:,} texts are cut at {limit} characters." if n_cut else ""
     raise AssertionError("the last limit always holds")
+
+
+def _is_to_read(text: str) -> bool:
+    # Some scripts have no spaces between words. A path or a web address has none either, and is ASCII.
+    return len(text) > 48 and not (text.isascii() and len(text.split()) == 1)
 
 
 def _room(column: TableColumn, limit: int) -> int:
@@ -95,7 +107,7 @@ def _cut(column: TableColumn, limit: int) -> TableColumn:
         Cell(cell.text[: limit - 1] + "…") if isinstance(cell, Cell) and len(cell.text) > limit else cell
         for cell in column.cells
     ]
-    return TableColumn(column.name, cells, column.kind)
+    return replace(column, cells=cells)
 
 
 def _number(value: Any) -> Cell:
