@@ -14,7 +14,7 @@ _WORDS = ["blue", "old", "first", "euro", "dollar", "twenty", "weekly", "second"
 
 
 def write_files_for_label_studio() -> dict[str, str]:
-    """Write labeled.csv, pool.csv and test.csv, customers.csv and new-customers.csv; return each row id's class."""
+    """Write the files that the page on Label Studio speaks of, and return the class of each row id."""
     rng = np.random.default_rng(0)
     category = rng.choice(list(_SENTENCES), 200)
     texts = [rng.choice(_SENTENCES[name]).format(" ".join(rng.choice(_WORDS, 2))) for name in category]
@@ -28,7 +28,8 @@ def write_files_for_label_studio() -> dict[str, str]:
     people = pd.DataFrame({"age": rng.integers(18, 90, 200), "orders": rng.integers(0, 40, 200)})
     people["country"] = rng.choice(["FR", "DE", "IT"], 200)
     people["kind"] = np.where(people["orders"] + rng.integers(-3, 4, 200) > 20, "regular", "new")
-    people[:60].to_csv("customers.csv", index=False)
+    people[:40].to_csv("customers.csv", index=False)
+    people[40:60].to_csv("test-customers.csv", index=False)
     ids = [f"customer-{row}" for row in people.index[60:]]
     people[60:].assign(row_id=ids).drop(columns="kind").to_csv("new-customers.csv", index=False)
     return truth | dict(zip(ids, people["kind"][60:], strict=True))

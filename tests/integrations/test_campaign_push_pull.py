@@ -18,6 +18,7 @@ from minmargin.integrations.label_studio.server import Server
 
 X, y = load_iris(return_X_y=True)
 SPECIES = ["setosa", "versicolor", "virginica"]
+NOTHING_TO_LEARN = [SPECIES[(row // 10) % 3] for row in range(150)]
 
 
 class Person:
@@ -28,7 +29,7 @@ class Person:
         self._monkeypatch, self._capsys = monkeypatch, capsys
         monkeypatch.setattr(Server, "at", lambda url, token=None: nullcontext(self.server))
 
-    def begin(self, labels: Any = None) -> None:
+    def begin(self, labels: Any = None) -> str:
         rows = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(row_id=[f"r{row}" for row in range(150)])
         rows.to_parquet("pool.parquet")
         names = [SPECIES[each] for each in y] if labels is None else labels
@@ -36,7 +37,7 @@ class Person:
         settings = ("--batch-size", "4", "--n-models", "2", "--seed", "0", "--id-column", "row_id")
         inputs = ("--labeled", "labeled.csv", "--label-column", "y", "--pool", "pool.parquet")
         self.run("init", "flowers", *inputs, *settings)
-        self.run("next", "flowers")
+        return self.run("next", "flowers")
 
     def run(self, *line: str) -> str:
         self._monkeypatch.setattr("sys.argv", ["minmargin", "campaign", *line])
@@ -116,7 +117,7 @@ def test_a_class_that_the_campaign_does_not_know_is_said_of_the_project(person: 
 def test_a_model_that_is_often_wrong_is_told_of_before_people_see_its_guesses(
     person: Person, options: list[str]
 ):
-    person.begin([SPECIES[(row // 10) % 3] for row in range(150)])  # nothing to learn
+    person.begin(NOTHING_TO_LEARN)
     status = json.loads(person.run("status", "flowers", "--json"))
     assert status["accuracy"] < 0.6
     out = person.run("push", "flowers", *options)
@@ -127,3 +128,66 @@ def test_a_model_that_is_often_wrong_is_told_of_before_people_see_its_guesses(
     assert out.startswith(warned) == (options == [])
     reasons = [task.data["reason"] for task in person.server.rows]
     assert all(("guess" in reason) == (options != ["--no-predictions"]) for reason in reasons)
+
+
+def test_a_round_of_a_model_that_is_often_wrong_names_the_push_without_guesses(person: Person):
+    out = person.begin(NOTHING_TO_LEARN)
+    accuracy = json.loads(person.run("status", "flowers", "--json"))["accuracy"]
+    without = (
+        "  or: minmargin campaign push flowers --no-predictions  (without the model's guesses, as its accuracy is "
+        f"{accuracy:.1%} so far)\n"
+    )
+    assert without in out
+    person.run("push", "flowers")
+    assert without in person.run("next", "flowers", "--even-so")
+    person.run("push", "flowers", "--no-predictions")
+    assert "--no-predictions" not in person.run("next", "flowers", "--even-so"), "it is remembered"
+
+
+def test_a_model_that_is_mostly_right_needs_no_such_word(person: Person):
+    assert "--no-predictions" not in person.begin()
+
+
+def test_the_next_rounds_are_shown_as_the_last_one_was(person: Person):
+    person.begin()
+    shown = [
+        ("--no-predictions",),
+        (),
+        ("--question", "Which flower?"),
+        ("--columns", "d,a"),
+        ("--predictions",),
+    ]
+    for place, options in enumerate(shown):
+        if place:
+            person.run("next", "flowers", "--even-so")
+        person.run("push", "flowers", *options)
+    firsts = [task.data for task in person.server.rows[::4]]
+    assert ["predicted" in data for data in firsts] == [False] * 4 + [True]
+    assert [data["question"] for data in firsts] == ["y"] * 2 + ["Which flower?"] * 3
+    assert [list(data["columns"]) for data in firsts] == [[*"abcd"]] * 3 + [["d", "a"]] * 2
+
+
+def test_a_push_says_which_rows_keep_the_guess_of_an_earlier_push(person: Person):
+    person.begin()
+    person.run("push", "flowers")
+    assert person.run("push", "flowers", "--no-predictions").splitlines()[:2] == [
+        "Project 'flowers' (used): 0 rows added; 4 were there already.",
+        "Pushed before with the model's guess, and left so: 4.",
+    ]
+    person.run("next", "flowers", "--even-so")
+    person.run("push", "flowers")
+    assert person.run("push", "flowers", "--predictions").splitlines()[:2] == [
+        "Project 'flowers' (used): 0 rows added; 4 were there already.",
+        "Pushed before without the model's guess, and left so: 4.",
+    ]
+
+
+def test_a_round_too_early_is_told_to_pull_what_was_pushed(person: Person):
+    person.begin()
+    person.run("push", "flowers")
+    ids = [repr(task.data["row_id"]) for task in person.server.rows]
+    assert person.complaint("next", "flowers") == (
+        f"minmargin: 4 rows of round 1 have no label yet ({', '.join(ids[:3])} and 1 more). Fetch the labels with "
+        "minmargin campaign pull, go on without them with --even-so, or put the rows back into the pool with "
+        "--requeue.\n"
+    )

@@ -110,8 +110,8 @@ def test_items_carry_the_guess_the_contest_and_the_reason_in_the_order_of_the_ba
     assert items[3].facts() == {
         "row_id": "r3",
         "rank": 4,
-        "reason": "The model's guess: card. Some of the models are torn between card and top-up. Row 4 of 5, the most "
-        "useful first.",
+        "reason": "The model's guess: “card”. Some of the models are torn between “card” and “top-up”. "
+        "Row 4 of 5, the most useful first.",
         "predicted": "card",
         "first_class": "card",
         "second_class": "top-up",
@@ -119,7 +119,7 @@ def test_items_carry_the_guess_the_contest_and_the_reason_in_the_order_of_the_ba
         "member": 3,
     }
     assert items[1].reason == (
-        "The model's guess: cash. It is torn between cash and card. Row 2 of 5, the most useful first."
+        "The model's guess: “cash”. It is torn between “cash” and “card”. Row 2 of 5, the most useful first."
     )
 
 
@@ -133,7 +133,12 @@ def test_without_predictions_the_reason_names_no_class():
 def test_a_row_that_was_drawn_at_random_is_contested_by_nobody():
     batch = made_up_batch(1)
     batch.manifest["settings"]["strategy"] = "random"
-    assert Showing.of(batch).reasons() == ["The model's guess: card. Row 1 of 1, the most useful first."]
+    assert Showing.of(batch).reasons() == ["The model's guess: “card”. Row 1 of 1, the most useful first."]
+
+
+def test_between_two_classes_there_is_no_more_to_say_than_the_guess():
+    batch = made_up_batch(1, classes=["yes.", "no?"])
+    assert Showing.of(batch).reasons() == ["The model's guess: “yes.”. Row 1 of 1, the most useful first."]
 
 
 def test_without_ids_rows_are_known_by_their_number():
@@ -282,13 +287,14 @@ def test_label_studio_gets_tasks_with_predictions(tmp_path: Path):
             "text": "text 0",
             "row_id": "r0",
             "rank": 1,
-            "reason": "The model's guess: card. Some of the models are torn between card and top-up. Row 1 of 5, the "
-            "most useful first.",
+            "reason": "The model's guess: “card”. Some of the models are torn between “card” and “top-up”. "
+            "Row 1 of 5, the most useful first.",
             "predicted": "card",
             "first_class": "card",
             "second_class": "top-up",
             "score": 0.0,
             "member": 0,
+            "question": "Which class?",
         },
         "predictions": [
             {
@@ -307,7 +313,16 @@ def test_label_studio_gets_tasks_with_predictions(tmp_path: Path):
     }
     without = json.loads(write(tmp_path, "label-studio", predictions=False).read_text())[0]
     assert "predictions" not in without
-    assert without["data"]["reason"] == "Row 1 of 5, the most useful first."
+    assert without["data"] == {
+        "text": "text 0",
+        "row_id": "r0",
+        "rank": 1,
+        "reason": "Row 1 of 5, the most useful first.",
+        "score": 0.0,
+        "member": 0,
+        "question": "Which class?",
+        "label_type": "str",
+    }, "the list of tasks shows all of it"
 
 
 def test_prodigy_gets_choices(tmp_path: Path):
@@ -320,6 +335,7 @@ def test_prodigy_gets_choices(tmp_path: Path):
     without = lines(write(tmp_path, "prodigy", predictions=False))[0]
     assert "accept" not in without
     assert without["meta"] == {"row_id": "r0", "reason": "Row 1 of 5, the most useful first."}
+    assert without.keys().isdisjoint({"predicted", "first_class", "second_class"})
 
 
 def test_prodigy_gets_images_as_images_and_rows_as_lines_of_text(tmp_path: Path):
@@ -352,7 +368,7 @@ def test_a_table_has_the_reasons_and_room_for_labels(tmp_path: Path):
         records = list(csv.DictReader(file))
     assert [record["text"] for record in records] == ["'=1+1", "b"]
     assert records[0]["reason"].startswith(
-        "The model's guess: card. Some of the models are torn between card and"
+        "The model's guess: “card”. Some of the models are torn between “card” and"
     )
     assert {record["label"] for record in records} == {""}
 

@@ -20,6 +20,7 @@ from minmargin.integrations.label_studio.interface import (
 from minmargin.integrations.label_studio.tasks import make_data, make_task
 
 PNG = b"\x89PNG\r\n\x1a\n"
+ASKED = ("Header $question", "Header $reason")
 
 
 def parsed(xml: str) -> ET.Element:
@@ -31,6 +32,8 @@ def test_a_text_is_shown_with_its_reason_and_one_hotkey_a_class():
         "<View>\n"
         "  <Style>.lsf-richtext__container { font-size: 20px; line-height: 1.5; }</Style>\n"
         '  <Text name="text" value="$text" />\n'
+        '  <Header value="$question" size="4" '
+        'style="margin: 0.5em 0 0.5em 8px; font-size: 16px; font-weight: 500" />\n'
         '  <Header value="$reason" size="5" '
         'style="margin: 0.5em 0 1.5em 8px; font-size: 12px; font-weight: 400; opacity: 0.6" />\n'
         '  <Choices name="label" toName="text" required="true" choice="single" showInline="true">\n'
@@ -45,18 +48,35 @@ def test_a_text_is_shown_with_its_reason_and_one_hotkey_a_class():
 @pytest.mark.parametrize(
     ("kept", "asked", "tags"),
     [
-        ({"image": [PNG]}, {"image_column": "image"}, {"Image": "$image"}),
-        ({"a": [1], "b": [2]}, {}, {"Table": "$columns"}),
+        ({"image": [PNG]}, {"image_column": "image"}, ["Image $image", *ASKED, "Choices"]),
+        ({"a": [1], "b": [2]}, {}, [*ASKED, "Choices", "Text $lines"]),
         (
             {"t": ["x"], "b": [2]},
             {"text_column": "t", "columns": ["b"]},
-            {"Text": "$text", "Table": "$columns"},
+            ["Text $text", *ASKED, "Choices", "Text $lines"],
         ),
     ],
 )
-def test_images_and_tables_have_tags_of_their_own(kept: dict, asked: dict, tags: dict):
+def test_texts_and_images_come_before_the_classes_and_columns_after_them(
+    kept: dict, asked: dict, tags: list[str]
+):
     view = parsed(make_interface(Showing.of(made_up_batch(1, kept=kept), **asked)))
-    assert {tag.tag: tag.get("value") for tag in view if tag.tag in {"Text", "Image", "Table"}} == tags
+    found = [tag for tag in view.iter() if tag.tag not in {"View", "Style", "Choice"}]
+    assert [f"{tag.tag} {tag.get('value', '')}".strip() for tag in found] == tags
+    (control,) = view.iter("Choices")
+    assert control.get("toName") == next(tag.get("name") for tag in found if tag.tag in {"Text", "Image"})
+
+
+def test_columns_are_shown_as_lines_in_their_order_and_kept_by_name_for_interfaces_of_ones_own():
+    showing = Showing.of(
+        made_up_batch(1, kept={"z": [1.5], "a": [None], "m": ["x"]}), question="Kind $of row?"
+    )
+    data = make_task(next(showing.items()), read_interface(make_interface(showing), "x"), showing.question)[
+        "data"
+    ]
+    assert data["lines"] == "z: 1.5\na: \nm: x"
+    assert data["columns"] == {"z": 1.5, "a": None, "m": "x"}
+    assert data["question"] == "Kind $of row?"
 
 
 @pytest.mark.parametrize(("n", "tag"), [(10, "Choices"), (11, "Taxonomy"), (77, "Taxonomy")])
@@ -71,7 +91,7 @@ def test_more_classes_than_digits_are_a_list_to_search_where_no_key_is_a_class(n
     assert (interface.kind, interface.classes) == (tag.lower(), tuple(classes))
     task = make_task(next(showing.items()), interface)
     assert ("predictions" in task) == (n == 10), "what is chosen in a list stays when another class is added"
-    assert task["data"]["reason"].startswith("The model's guess: class 00.")
+    assert task["data"]["reason"].startswith("The model's guess: “class 00”.")
 
 
 def test_digits_are_their_own_hotkeys():
@@ -97,12 +117,13 @@ def test_hostile_class_and_column_names_stay_text(classes: list[str], column: st
         "choices" if len(classes) <= 10 else "taxonomy",
         "columns",
         tuple(classes),
-        frozenset({"reason", "columns"}),
+        frozenset({"question", "reason", "lines"}),
     )
     assert {tag.tag for tag in parsed(xml).iter()} <= {
         "View",
+        "Style",
         "Header",
-        "Table",
+        "Text",
         "Taxonomy",
         "Choices",
         "Choice",
@@ -154,7 +175,7 @@ def test_a_project_of_ones_own_may_offer_more_classes_under_other_names():
             MINE.replace("$text", "$review"),
             (
                 f"{PROJECT} shows '$review', and the tasks have '$text', '$row_id', '$rank', '$reason', "
-                "'$predicted', '$first_class', '$second_class', '$score' and 1 more. Mend its labeling interface, or "
+                "'$predicted', '$first_class', '$second_class', '$score' and 2 more. Mend its labeling interface, or "
                 "use another project; a new name makes one."
             ),
         ),

@@ -80,6 +80,16 @@ def test_a_second_batch_adds_only_what_is_new_and_reports_progress(played: Playe
     assert seen == [("pushing", 100, 117), ("pushing", 117, 117)]
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_rows_that_are_there_keep_their_guess_or_stay_without(played: PlayedServer, first: bool):
+    push_text(made_up_batch(3), predictions=first)
+    again = push_text(made_up_batch(5), predictions=not first)
+    assert (again.n_present, again.n_guessed) == (3, 3 if first else 0)
+    guesses = {"predicted", "first_class", "second_class"}
+    assert [guesses <= task.data.keys() for task in played.rows] == [first] * 3 + [not first] * 2
+    assert [guesses.isdisjoint(task.data) for task in played.rows] == [not first] * 3 + [first] * 2
+
+
 def test_the_same_id_with_another_text_is_another_pool(played: PlayedServer):
     push_text(made_up_batch(3))
     other = made_up_batch(3, kept={"text": ["text 0", "changed", "text 2"]})
@@ -183,6 +193,14 @@ def test_labels_have_the_type_of_the_classes(predicted: Any, choice: str, kind: 
     pulled = tally([row(2**60 + 1, annotation(1, 1, choice), predicted=predicted)], "label")
     assert pulled.labels.schema.types == [pa.int64(), kind]
     assert [str(value) for value in pulled.labels["label"].to_pylist()] == [choice]
+
+
+@pytest.mark.parametrize("name", [7, True, 2.0, "7"])
+def test_labels_have_the_type_of_the_classes_also_where_no_guess_tells_it(played: PlayedServer, name: Any):
+    push_text(made_up_batch(1, classes=[name, type(name)(0)]), predictions=False)
+    played.rows[0].annotations.append(annotation(1, 1, str(name)))
+    (label,) = pull(url="http://played", project="mine").labels["label"].to_pylist()
+    assert (label, type(label)) == (name, type(name))
 
 
 def test_a_class_that_was_added_in_the_project_makes_all_labels_texts():

@@ -5,6 +5,7 @@ With many classes one is found by typing, and no key sends a class that nobody c
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 
 import playwright.sync_api as playwright
 import pytest
+from PIL import Image
 
 from made_up_batch import PNG, made_up_batch
 from minmargin.integrations.items import Showing
@@ -24,9 +26,27 @@ KINDS: dict[str, tuple[dict[str, list[Any]], dict[str, Any], str]] = {
     "image": (
         {"picture": [PNG] * 2, "note": ["one pixel"] * 2},
         {"image_column": "picture", "columns": ["note"]},
-        "one pixel",
+        "note: one pixel",
     ),
-    "table": ({HOSTILE: [1, 2]}, {}, HOSTILE),
+    "table": ({HOSTILE: [HOSTILE] * 2}, {}, f"{HOSTILE}: {HOSTILE}"),
+}
+BANK = {
+    "age": 58,
+    "job": "management",
+    "marital": "married",
+    "education": "tertiary",
+    "default": "no",
+    "balance": 2143,
+    "housing": "yes",
+    "loan": "no",
+    "contact": "unknown",
+    "day": 5,
+    "month": "may",
+    "duration": 261,
+    "campaign": 1,
+    "pdays": -1,
+    "previous": 0,
+    "poutcome": "unknown",
 }
 FEW = ["card", "<b>cash</b>"]
 MANY = sorted(
@@ -113,6 +133,87 @@ def test_people_see_the_row_and_the_guess_and_label_with_keys(
     assert labels == [classes[1], classes[1]]
 
 
+def bank_rows(n: int, classes: list[str]) -> Showing:
+    batch = made_up_batch(n, kept={name: [value] * n for name, value in BANK.items()}, classes=classes)
+    return Showing.of(batch, question="Will they subscribe?")
+
+
+def box_of(locator: Any) -> dict[str, float]:
+    """Return where something is, which must be in the window as it was opened."""
+    playwright.expect(locator).to_be_in_viewport(ratio=1)
+    return dict(locator.bounding_box())
+
+
+def test_the_classes_of_a_square_image_are_in_sight(server: Any, page: Any, title: str) -> None:
+    page.set_viewport_size({"width": 1366, "height": 680})
+    content = io.BytesIO()
+    Image.new("L", (160, 160)).save(content, "PNG")
+    batch = made_up_batch(1, kept={"picture": [content.getvalue()]}, classes=list(range(10)))
+    pushed = push(
+        Showing.of(batch, image_column="picture"), url=server.url, project=title, token=server.token
+    )
+    page.goto(f"{pushed.address}/data?labeling=1")
+    page.wait_for_function("document.querySelector('img[alt=image]')?.clientHeight === 400")
+    submit = box_of(page.get_by_role("button", name="Submit current annotation"))
+    for name in range(10):
+        choice = box_of(page.locator("label", has_text=str(name)))
+        assert 400 < choice["y"] < choice["y"] + choice["height"] <= submit["y"]
+
+
+@pytest.mark.parametrize("classes", [FEW, MANY], ids=["buttons", "list"])
+def test_a_wide_row_is_seen_whole_below_the_question_the_guess_and_the_classes(
+    server: Any, page: Any, title: str, classes: list[str]
+) -> None:
+    page.set_viewport_size({"width": 1366, "height": 680})  # a laptop's, less the browser's own bars
+    pushed = push(bank_rows(1, classes), url=server.url, project=title, token=server.token)
+    page.goto(f"{pushed.address}/data?labeling=1")
+    question = box_of(page.get_by_text("Will they subscribe?"))
+    guess = box_of(page.get_by_text(f"The model's guess: “{classes[0]}”."))
+    row = page.locator(".of-row .lsf-richtext__container")
+    shown = box_of(row)
+    assert row.inner_text().splitlines() == [f"{name}: {value}" for name, value in BANK.items()]
+    if classes is FEW:
+        choices = [box_of(page.locator("label", has_text=name)) for name in classes]
+    else:
+        page.locator(".htx-taxonomy").click()
+        opened = box_of(page.locator(".htx-taxonomy-dropdown"))
+        assert opened["x"] + opened["width"] <= shown["x"], "the open list covers nothing of the row"
+        choices = [box_of(page.locator(".htx-taxonomy"))]
+    assert question["y"] < guess["y"] < min(choice["y"] for choice in choices) < shown["y"]
+
+
+def test_the_key_of_the_guess_takes_it_back_and_a_submitted_row_can_be_corrected(
+    server: Any, page: Any, title: str
+) -> None:
+    def labels() -> list[Any]:
+        return list(pull(url=server.url, project=title, token=server.token).labels["label"].to_pylist())
+
+    pushed = push(bank_rows(1, FEW), url=server.url, project=title, token=server.token)
+    page.goto(f"{pushed.address}/data?labeling=1")
+    chosen = page.locator("input[type=checkbox]:checked")
+    playwright.expect(chosen).to_have_attribute("name", FEW[0])
+    page.keyboard.press("1")
+    playwright.expect(chosen).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    playwright.expect(page.get_by_text('Checkbox "label" is required.')).to_be_visible()
+    page.get_by_role("button", name="OK").click()
+    page.keyboard.press("1")
+    playwright.expect(chosen).to_have_attribute("name", FEW[0])
+    with submits(page):
+        page.keyboard.press("Control+Enter")
+    assert labels() == [FEW[0]]
+    page.goto(f"{pushed.address}/data")
+    page.get_by_text("r0", exact=True).first.click()
+    playwright.expect(chosen).to_have_attribute("name", FEW[0])
+    page.keyboard.press("2")
+    playwright.expect(chosen).to_have_attribute("name", FEW[1])
+    with page.expect_response(
+        lambda answer: answer.request.method == "PATCH" and "/annotations" in answer.url
+    ):
+        page.keyboard.press("Control+Enter")
+    assert labels() == [FEW[1]]
+
+
 def size_of(locator: Any) -> float:
     """Return the size of letters, in pixels."""
     return float(locator.evaluate("shown => parseFloat(getComputedStyle(shown).fontSize)"))
@@ -148,7 +249,7 @@ def test_one_of_many_classes_is_found_by_typing_and_sent_by_keys(server: Any, pa
     for rank, (text, beginning) in enumerate(
         (("My card is gone.", "block car"), ("The machine took", "replace ca"))
     ):
-        reason = page.get_by_text(f"The model's guess: {MANY[rank]}.")
+        reason = page.get_by_text(f"The model's guess: “{MANY[rank]}”.")
         playwright.expect(reason).to_be_visible()
         shown = page.get_by_text(text)
         assert size_of(shown) > size_of(page.locator(".htx-taxonomy")) > size_of(reason)

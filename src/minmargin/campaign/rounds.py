@@ -36,7 +36,7 @@ def next_round(
     rounds, labels, offers = journal.rounds(), journal.labels(), journal.offers()
     if not (unlabeled_ok or requeue):
         waiting = [each for each in journal.picks(len(rounds)) if each not in labels]
-        _refuse_unlabeled(waiting, len(rounds))
+        _refuse_unlabeled(waiting, len(rounds), pushed=folder.has_project)
     pool = settings.pool_of(folder.path)
     pool_mark = str(open_pool(pool).describe()["fingerprint"])
     _check_same_pool(settings, rounds, pool_mark)
@@ -71,14 +71,14 @@ def next_round(
     return batch
 
 
-def _refuse_unlabeled(waiting: Sequence[str], number: int) -> None:
+def _refuse_unlabeled(waiting: Sequence[str], number: int, *, pushed: bool) -> None:
     if waiting:
         rows = "row" if len(waiting) == 1 else "rows"
         have = "has" if len(waiting) == 1 else "have"
+        first = "Fetch the labels with minmargin campaign pull" if pushed else "Add the labels first"
         raise InputError(
-            f"{len(waiting):,} {rows} of round {number} {have} no label yet ({listing(waiting, most=3)}). Add the "
-            "labels first, go on without them with unlabeled_ok=True, or put the rows back into the pool with "
-            "requeue=True."
+            f"{len(waiting):,} {rows} of round {number} {have} no label yet ({listing(waiting, most=3)}). {first}, "
+            "go on without them with unlabeled_ok=True, or put the rows back into the pool with requeue=True."
         )
 
 

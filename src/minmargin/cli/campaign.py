@@ -37,6 +37,7 @@ from minmargin.cli.options import (
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
 from minmargin.errors import InputError, listing
+from minmargin.integrations.label_studio.destination import Destination
 from minmargin.report.pages import check_page
 from minmargin.schema import missing_column
 
@@ -45,6 +46,7 @@ campaign_app = typer.Typer(
 )
 app.add_typer(campaign_app)
 
+TRUSTED_ACCURACY = 0.6  # below it, guesses that annotators see may do more harm than good
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")]
 # The leading \\b keeps the lines as they are, so that the example can be copied.
 _INIT_EXAMPLE = """\b
@@ -166,7 +168,7 @@ def next_command(
     as_json: AsJson = False,
 ) -> None:
     """Pick the next batch, with a model trained on all labels so far."""
-    campaign = Campaign.open(folder)
+    campaign, last = Campaign.open(folder), Destination.read(folder)
     if report is not None:
         check_page(report)
     if image_column is not None:
@@ -196,6 +198,12 @@ def next_command(
     console.print(f"[bold]Round {number}[/bold]")
     show_batch(batch, out, console, report)
     steps = {command_for("push", folder): "to label in Label Studio"}
+    guesses = last is None or last.predictions
+    accuracy = poor_accuracy(campaign, n_jobs=n_jobs, device=device) if guesses else None
+    if accuracy is not None:
+        steps[command_for("push", folder, "--no-predictions")] = (
+            f"without the model's guesses, as its accuracy is {accuracy:.1%} so far"
+        )
     if not campaign.has_project:
         steps[command_for("add-labels", folder, "labels.csv")] = "with labels from elsewhere"
     say_next(console, steps)
@@ -310,6 +318,12 @@ def _check_image_column(name: str, campaign: Campaign, report: Path | None) -> N
         raise InputError("--image-column is for the report. Name one with --report.")
     if name not in campaign.settings.kept:
         raise missing_column(name, campaign.settings.kept, "the batches of this campaign")
+
+
+def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:
+    """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
+    accuracy = campaign.status(n_jobs=n_jobs, device=device).accuracy
+    return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None
 
 
 def command_for(name: str, folder: Path, *more: str) -> str:

@@ -6,14 +6,13 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from minmargin.campaign import Campaign
-from minmargin.cli.campaign import Folder, campaign_app, command_for, say_next
+from minmargin.cli.campaign import Folder, campaign_app, command_for, poor_accuracy, say_next
 from minmargin.cli.label_studio import (
     DEFAULT_URL,
     URL_VARIABLE,
@@ -26,19 +25,24 @@ from minmargin.cli.label_studio import (
 from minmargin.cli.options import AsJson, split
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
-from minmargin.cli.shown import Columns, ImageColumn, Predictions, TextColumn
+from minmargin.cli.shown import Columns, ImageColumn, Question, TextColumn
 from minmargin.errors import InputError
 from minmargin.integrations.batch_files import as_batch
 from minmargin.integrations.label_studio import Pulled, Showing, pull, push
 from minmargin.integrations.label_studio.destination import Destination
-
-_TRUSTED_ACCURACY = 0.6
 
 _Url = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
         help=f"The server's address; default: the last one, then ${URL_VARIABLE}, then {DEFAULT_URL} on this machine.",
+    ),
+]
+_Predictions = Annotated[
+    bool | None,
+    typer.Option(
+        "--predictions/--no-predictions",
+        help="Whether annotators see the model's guess; default: as in the last round, at first yes.",
     ),
 ]
 
@@ -55,29 +59,44 @@ def push_command(
     text_column: TextColumn = None,
     image_column: ImageColumn = None,
     columns: Columns = None,
-    predictions: Predictions = True,
+    question: Question = None,
+    predictions: _Predictions = None,
     as_json: AsJson = False,
 ) -> None:
     """Push a round to Label Studio. Where it goes and what is shown is remembered for the next round."""
     campaign = Campaign.open(folder)
     batch = as_batch(campaign.batch(number), f"Round {number or campaign.n_rounds}")
-    asked = _asked(folder, url, project, text_column, image_column, split(columns))
+    asked = _asked(
+        folder,
+        url,
+        project,
+        text_column,
+        image_column,
+        split(columns),
+        question=question,
+        predictions=predictions,
+    )
     showing = Showing.of(
         batch,
         text_column=asked.text_column,
         image_column=asked.image_column,
         columns=asked.columns,
         classes=campaign.classes,
+        question=campaign.settings.label_column if asked.question is None else asked.question,
     )
     console = make_console(quiet=True if as_json else None)
-    if predictions:
-        _warn_of_wrong_guesses(campaign, console)
+    accuracy = poor_accuracy(campaign) if asked.predictions else None
+    if accuracy is not None:
+        console.print(
+            f"The model's accuracy is {accuracy:.1%} so far, and annotators see its guesses beforehand. "
+            "--no-predictions leaves them out."
+        )
     with progress_bars() as progress:
         pushed = push(
             showing,
             url=asked.url,
             project=asked.project,
-            predictions=predictions,
+            predictions=asked.predictions,
             token=ask_for_token(asked.url),
             progress=progress,
         )
@@ -85,7 +104,7 @@ def push_command(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(pushed), indent=2))
         return
-    show_pushed(pushed, console)
+    show_pushed(pushed, console, predictions=asked.predictions)
     say_next(console, {command_for("pull", folder): "when rows are labeled"})
 
 
@@ -130,16 +149,6 @@ def pull_command(
     say_next(console, _steps_after(pulled, campaign))
 
 
-def _warn_of_wrong_guesses(campaign: Campaign, console: Console) -> None:
-    """Say how often the model is right, if that is so seldom that its guesses may do more harm than good."""
-    accuracy = campaign.status().accuracy
-    if accuracy is not None and accuracy < _TRUSTED_ACCURACY:
-        console.print(
-            f"The model's accuracy is {accuracy:.1%} so far, and annotators see its guesses beforehand. "
-            "--no-predictions leaves them out."
-        )
-
-
 def _steps_after(pulled: Pulled, campaign: Campaign) -> dict[str, str]:
     """Return how to go on after a pull, by what the rows of the last round lack."""
     folder, waiting = campaign.folder, set(map(str, campaign.waiting))
@@ -163,6 +172,7 @@ def _asked(
     text_column: str | None,
     image_column: str | None,
     columns: list[str] | None,
+    **more: Any,
 ) -> Destination:
     """Return where a round goes: as it is asked for, and else as the last one did."""
     first = Destination(os.environ.get(URL_VARIABLE, DEFAULT_URL), folder.resolve().name)
@@ -171,6 +181,7 @@ def _asked(
         last = dataclasses.replace(last, url=url, project=first.project)
     if project is not None:
         last = dataclasses.replace(last, project=as_project(project))
+    last = dataclasses.replace(last, **{name: value for name, value in more.items() if value is not None})
     if (text_column, image_column, columns) == (None, None, None):
         return last
     return dataclasses.replace(last, text_column=text_column, image_column=image_column, columns=columns)

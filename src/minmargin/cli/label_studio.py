@@ -17,7 +17,7 @@ from minmargin.cli.app import app
 from minmargin.cli.options import AsJson, split
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
-from minmargin.cli.shown import BatchFile, Classes, Columns, ImageColumn, Predictions, TextColumn
+from minmargin.cli.shown import BatchFile, Classes, Columns, ImageColumn, Predictions, Question, TextColumn
 from minmargin.integrations.batch_files import read_batch
 from minmargin.integrations.label_studio import TOKEN_VARIABLE, Pulled, Pushed, Showing, pull, push
 from minmargin.integrations.label_studio.labels import check_labels_path, write_labels
@@ -61,6 +61,7 @@ def push_command(
     image_column: ImageColumn = None,
     columns: Columns = None,
     classes: Classes = None,
+    question: Question = None,
     predictions: Predictions = True,
     as_json: AsJson = False,
 ) -> None:
@@ -71,6 +72,7 @@ def push_command(
         image_column=image_column,
         columns=split(columns),
         classes=split(classes),
+        question=question,
     )
     with progress_bars() as progress:
         pushed = push(
@@ -84,7 +86,7 @@ def push_command(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(pushed), indent=2))
     else:
-        show_pushed(pushed, make_console())
+        show_pushed(pushed, make_console(), predictions=predictions)
 
 
 @label_studio_app.command("pull", epilog=_PULL_EXAMPLE)
@@ -117,12 +119,17 @@ def ask_for_token(url: str) -> str | None:
     return str(typer.prompt(f"Token for Label Studio at {url}", hide_input=True, err=True))
 
 
-def show_pushed(pushed: Pushed, console: Console) -> None:
-    """Print what a push did."""
+def show_pushed(pushed: Pushed, console: Console, *, predictions: bool) -> None:
+    """Print what a push did, with or without predictions, and which rows differ in that from an earlier push."""
     made = "made" if pushed.created else "used"
     present = f"; {pushed.n_present:,} were there already" if pushed.n_present else ""
     rows = "1 row" if pushed.n_added == 1 else f"{pushed.n_added:,} rows"
     console.print(f"Project {escape(repr(pushed.title))} ({made}): {rows} added{present}.")
+    n_without = pushed.n_present - pushed.n_guessed
+    if predictions and n_without:
+        console.print(f"Pushed before without the model's guess, and left so: {n_without:,}.")
+    elif not predictions and pushed.n_guessed:
+        console.print(f"Pushed before with the model's guess, and left so: {pushed.n_guessed:,}.")
     console.print(f"Label here: {escape(pushed.address)}")
 
 

@@ -19,7 +19,7 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns to show as a table, comma-separated or repeated; default: all, if no text or image is shown.",
+        help="Columns to show, comma-separated or repeated; default: all, if no text or image is shown.",
     ),
 ]
 Classes = Annotated[
@@ -28,6 +28,9 @@ Classes = Annotated[
         metavar="NAMES",
         help="What annotators choose from, comma-separated or repeated; default: the labeled set's classes.",
     ),
+]
+Question = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="What annotators are asked, above the classes.")
 ]
 Predictions = Annotated[
     bool, typer.Option("--predictions/--no-predictions", help="Whether annotators see the model's guess.")

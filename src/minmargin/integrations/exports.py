@@ -49,7 +49,7 @@ def _write_prodigy(showing: Showing, path: str | Path, predictions: bool) -> Pat
         for item in showing.items(predictions=predictions):
             shown = {"image": item.image} if item.image is not None else {"text": item.as_text()}
             chosen = {"accept": [str(item.predicted)]} if predictions else {}
-            facts = item.facts()
+            facts = item.facts(predictions=predictions)
             meta = {name: facts.pop(name) for name in ("row_id", "reason")}
             yield {**shown, "options": options, **chosen, "meta": meta, **facts}
 
@@ -65,10 +65,8 @@ def _write_doccano(showing: Showing, path: str | Path, predictions: bool) -> Pat
 
     def documents() -> Iterator[dict[str, Any]]:
         for item in showing.items(predictions=predictions):
-            facts = item.facts()  # which doccano shows
-            if not predictions:
-                facts = {name: value for name, value in facts.items() if name not in item.guesses()}
-            yield {"text": item.as_text(), "label": [str(item.predicted)] if predictions else [], **facts}
+            label = [str(item.predicted)] if predictions else []
+            yield {"text": item.as_text(), "label": label, **item.facts(predictions=predictions)}
 
     return _write_lines(path, documents())
 

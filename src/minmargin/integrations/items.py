@@ -16,6 +16,9 @@ from minmargin.integrations.batch_files import OUR_COLUMNS
 from minmargin.integrations.images import as_address
 from minmargin.schema import missing_column
 
+#: What annotators are asked, where nothing else is said.
+QUESTION = "Which class?"
+
 
 @dataclass(frozen=True)
 class Item:
@@ -47,17 +50,19 @@ class Item:
 
     def as_text(self) -> str:
         """Return the text to show; without one, the columns, a line each."""
-        if self.text is not None:
-            return self.text
+        return self.lines() if self.text is None else self.text
+
+    def lines(self) -> str:
+        """Return the columns as a text, a line each, in their order."""
         return "\n".join(f"{name}: {'' if value is None else value}" for name, value in self.columns.items())
 
-    def facts(self) -> dict[str, Any]:
-        """Return what is known of the row, besides what is shown."""
+    def facts(self, *, predictions: bool = True) -> dict[str, Any]:
+        """Return what is known of the row, besides what is shown; without `predictions`, no guess."""
         return {
             "row_id": self.id,
             "rank": self.rank,
             "reason": self.reason,
-            **self.guesses(),
+            **(self.guesses() if predictions else {}),
             "score": self.score,
             "member": self.member,
         }
@@ -82,6 +87,7 @@ class Showing:
         columns: the columns to show as a table.
         classes: the texts that an annotator chooses from.
         ids: the rows' ids, in the batch's order; numbers in the pool if the batch has no ids.
+        question: what annotators are asked.
     """
 
     batch: Batch
@@ -90,6 +96,7 @@ class Showing:
     columns: tuple[str, ...]
     classes: tuple[str, ...]
     ids: tuple[int | str, ...]
+    question: str = QUESTION
 
     @classmethod
     def of(
@@ -100,6 +107,7 @@ class Showing:
         image_column: str | None = None,
         columns: Sequence[str] | None = None,
         classes: Sequence[Any] | None = None,
+        question: str | None = None,
     ) -> Showing:
         """Return a batch with what is to be shown of it.
 
@@ -110,6 +118,7 @@ class Showing:
             columns: the columns to show as a table; by default all that the batch carries, if neither text nor
                 image is shown.
             classes: what annotators choose from; by default the classes of the labeled set, from the manifest.
+            question: what annotators are asked, as a heading of the classes.
         """
         table = batch.to_arrow()
         carried = [name for name in table.column_names if name not in OUR_COLUMNS]
@@ -125,7 +134,8 @@ class Showing:
             if name not in carried:
                 raise missing_column(name, carried, "the batch")
         texts = _class_texts(batch, classes)
-        return cls(batch, text_column, image_column, tuple(columns), texts, _ids(table))
+        asks = QUESTION if question is None else str(as_json(question))
+        return cls(batch, text_column, image_column, tuple(columns), texts, _ids(table), asks)
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -162,10 +172,8 @@ class Showing:
         if not predictions:
             return places
         at_random = self.batch.manifest.get("settings", {}).get("strategy") == "random"
-        return [
-            f"{_guess(record, torn=not at_random)} {place}"
-            for record, place in zip(records, places, strict=True)
-        ]
+        torn = not at_random and len(self.classes) > 2  # between two classes, it can only be these
+        return [f"{_guess(record, torn=torn)} {place}" for record, place in zip(records, places, strict=True)]
 
 
 def as_json(value: Any) -> Any:
@@ -193,10 +201,15 @@ def _as_text(value: Any) -> str:
 
 def _guess(record: dict[str, Any], *, torn: bool) -> str:
     """Return the base's guess, and who is torn between which classes: where a member decided, it need not agree."""
-    guess = f"The model's guess: {record['predicted']}."
+    guess = f"The model's guess: {_quoted(record['predicted'])}."
     who = "It is" if record["member"] is None else "Some of the models are"
-    contest = f"{who} torn between {record['first_class']} and {record['second_class']}."
+    contest = f"{who} torn between {_quoted(record['first_class'])} and {_quoted(record['second_class'])}."
     return f"{guess} {contest}" if torn else guess
+
+
+def _quoted(name: Any) -> str:
+    """Return the name of a class in quotation marks: it may end in a full stop of its own."""
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 def _ids(table: pa.Table) -> tuple[int | str, ...]:

@@ -22,6 +22,8 @@ class Destination:
         text_column: the column with the text to show.
         image_column: the column with the image to show.
         columns: the columns to show as a table; None shows all, if neither text nor image is shown.
+        question: what they are asked; None asks for the label column by its name.
+        predictions: whether they see the model's guess.
     """
 
     url: str
@@ -29,6 +31,8 @@ class Destination:
     text_column: str | None = None
     image_column: str | None = None
     columns: list[str] | None = None
+    question: str | None = None
+    predictions: bool = True
 
     @classmethod
     def read(cls, folder: Path) -> Destination | None:

@@ -1,7 +1,11 @@
 """The labeling interface of a project: made for a batch, or read from a project that exists.
 
-It is XML. Tasks bring their values under fixed names (text, image, columns), so that no name of a user's column gets
+It is XML. Tasks bring their values under fixed names (text, image, lines), so that no name of a user's column gets
 into it; class names do, as attributes that xml.etree escapes.
+
+A text or an image comes before the question, its classes and the guess. The columns of a table come below: there may
+be many, and nobody must have to scroll to see what is sent with the row. They are lines of text, because Label
+Studio's Table sorts columns by their names and shows ten on a page.
 
 Few classes are buttons with a key each. Many are a list that is searched by typing, Label Studio's Taxonomy: among its
 controls (1.23.2) the only one in which no key chooses a class by accident. In the field of a Filter, Ctrl+Enter takes
@@ -19,14 +23,12 @@ from xml.etree import ElementTree as ET
 from minmargin.errors import InputError, listing
 from minmargin.integrations.items import Showing
 
-_TAGS: dict[str, tuple[str, dict[str, str]]] = {
-    "text": ("Text", {}),
-    "image": ("Image", {"maxWidth": "480px", "zoomControl": "true"}),
-    "columns": ("Table", {}),
-}
 _HOTKEYS = "1234567890"  # classes beyond these are found by typing
 _QUIET = "margin: 0.5em 0 1.5em 8px; font-size: 12px; font-weight: 400; opacity: 0.6"
+_QUESTION = "margin: 0.5em 0 0.5em 8px; font-size: 16px; font-weight: 500"
+_BESIDE_THE_LIST = "margin-left: 500px"  # which is open while a class is looked for
 _LARGE_TEXT = ".lsf-richtext__container { font-size: 20px; line-height: 1.5; }"
+_COLUMNS = ".of-row .lsf-richtext__container { columns: 18em; font-size: 14px; line-height: 1.6; }"
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,24 @@ def make_interface(showing: Showing) -> str:
                 f"Label Studio cannot offer the class {name!r}: a choice is one printable line, without spaces around "
                 "it or a $ before it. Rename the class in the labeled set."
             )
-    asked = {"text": showing.text_column, "image": showing.image_column, "columns": showing.columns or None}
-    fields = [field for field, what in asked.items() if what is not None]
     view = ET.Element("View")
-    if "text" in fields:
-        ET.SubElement(view, "Style").text = _LARGE_TEXT
-    for field in fields:
-        tag, more = _TAGS[field]
-        ET.SubElement(view, tag, {"name": field, "value": f"${field}", **more})
+    styles = [_LARGE_TEXT] * (showing.text_column is not None) + [_COLUMNS] * bool(showing.columns)
+    if styles:
+        ET.SubElement(view, "Style").text = " ".join(styles)
+    if showing.text_column is not None:
+        ET.SubElement(view, "Text", name="text", value="$text")
+    if showing.image_column is not None:
+        ET.SubElement(view, "Image", name="image", value="$image", maxWidth="400px", zoomControl="true")
+    ET.SubElement(view, "Header", value="$question", size="4", style=_QUESTION)
     # Above the list of classes, which covers what is below when it is open.
     ET.SubElement(view, "Header", value="$reason", size="5", style=_QUIET)
-    _add_control(view, {"name": "label", "toName": fields[0], "required": "true"}, showing.classes)
+    asked = {"text": showing.text_column, "image": showing.image_column}
+    target = next((field for field, column in asked.items() if column is not None), "columns")
+    _add_control(view, {"name": "label", "toName": target, "required": "true"}, showing.classes)
+    if showing.columns:
+        beside = {"style": _BESIDE_THE_LIST} if len(showing.classes) > len(_HOTKEYS) else {}
+        below = ET.SubElement(view, "View", {"className": "of-row", **beside})
+        ET.SubElement(below, "Text", name="columns", value="$lines")
     ET.indent(view)
     return ET.tostring(view, encoding="unicode")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from minmargin.integrations.label_studio.interface import read_interface
 from minmargin.integrations.label_studio.server import Server, Task
-from minmargin.integrations.label_studio.tasks import ROW_ID
+from minmargin.integrations.label_studio.tasks import LABEL_TYPE, ROW_ID
 from minmargin.integrations.label_studio.votes import Tie, Vote, count_votes, settle
+
+_NUMBERS: dict[str, Callable[[str], float]] = {"int": int, "float": float}
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def tally(tasks: Iterable[Task], control: str) -> Pulled:
     for task in tasks:
         if ROW_ID in task.data:
             cast = votes.setdefault(task.data[ROW_ID], [])
-            cast += _votes(task.annotations, control, like=task.data.get("predicted"))
+            cast += _votes(task.annotations, control, of_type=_label_type(task.data))
         else:
             n_other += 1
     labels, ties = settle({identity: count_votes(cast) for identity, cast in votes.items()})
@@ -83,12 +85,12 @@ def tally(tasks: Iterable[Task], control: str) -> Pulled:
     )
 
 
-def _votes(annotations: Iterable[dict[str, Any]], control: str, *, like: Any) -> list[Vote]:
+def _votes(annotations: Iterable[dict[str, Any]], control: str, *, of_type: str) -> list[Vote]:
     """Return the votes of one task, oldest first."""
     return [
         Vote(
             annotator=_annotator(each.get("completed_by")),
-            label=None if each.get("was_cancelled") else _choice(each.get("result"), control, like),
+            label=None if each.get("was_cancelled") else _choice(each.get("result"), control, of_type),
         )
         for each in sorted(annotations, key=lambda each: each["id"])
     ]
@@ -98,7 +100,12 @@ def _annotator(completed_by: Any) -> int | None:
     return completed_by.get("id") if isinstance(completed_by, dict) else completed_by  # as the server is set
 
 
-def _choice(result: Any, control: str, like: Any) -> Any:
+def _label_type(data: dict[str, Any]) -> str:
+    """Return the type of the classes, by name, as far as a task tells it."""
+    return str(data.get(LABEL_TYPE, type(data.get("predicted")).__name__))
+
+
+def _choice(result: Any, control: str, of_type: str) -> Any:
     """Return the one class that an annotation chose; None if it chose none, or several."""
     values = [part.get("value", {}) for part in result or [] if part.get("from_name") == control]
     # A Taxonomy gives the path to a choice, which has one step.
@@ -107,23 +114,23 @@ def _choice(result: Any, control: str, like: Any) -> Any:
         for value in values
         for name in (*value.get("choices", ()), *map(_last, value.get("taxonomy", ())))
     ]
-    return _as_class(chosen[0], like) if len(chosen) == 1 else None
+    return _as_class(chosen[0], of_type) if len(chosen) == 1 else None
 
 
 def _last(path: Sequence[str]) -> str:
     return path[-1]
 
 
-def _as_class(text: str, like: Any) -> Any:
+def _as_class(text: str, of_type: str) -> Any:
     """Return a choice, which is a text, as a class of the type that the model's classes have.
 
-    >>> [_as_class("3", like=7), _as_class("3", like="7"), _as_class("False", like=True), _as_class("none", like=7)]
+    >>> [_as_class("3", "int"), _as_class("3", "str"), _as_class("False", "bool"), _as_class("none", "int")]
     [3, '3', False, 'none']
     """
-    if isinstance(like, bool):
+    if of_type == "bool":
         return {"True": True, "False": False}.get(text, text)
     try:
-        return type(like)(text) if isinstance(like, (int, float)) else text
+        return _NUMBERS[of_type](text) if of_type in _NUMBERS else text
     except ValueError:  # a class that was added in the project
         return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from minmargin.errors import InputError
 from minmargin.integrations.items import Showing
@@ -40,6 +40,7 @@ class Pushed:
         created: whether the push made it.
         n_added: how many rows became tasks.
         n_present: how many rows were tasks already.
+        n_guessed: how many of those were pushed with the model's guess, and keep it.
     """
 
     project: int
@@ -48,6 +49,7 @@ class Pushed:
     created: bool
     n_added: int
     n_present: int
+    n_guessed: int
 
 
 def push(
@@ -79,17 +81,24 @@ def push(
         known = {} if found is None else _known_rows(server, found)
         name = "The new project" if found is None else str(found)
         interface = read_interface(config if found is None else found.config, name)
-        _check_rows(showing, interface, known, name)
+        _check_rows(showing, interface, known, name, predictions=predictions)
         used = found or server.make_project(str(project), config)
         tasks = (
-            make_task(item, interface, predictions=predictions)
+            make_task(item, interface, showing.question, predictions=predictions)
             for item in showing.items(predictions=predictions)
             if item.id not in known
         )
         n_new = sum(identity not in known for identity in showing.ids)
         _add(server, used, tasks, n_new, progress)
-    address = f"{server.url}/projects/{used.id}"
-    return Pushed(used.id, used.title, address, found is None, n_new, len(showing) - n_new)
+    return Pushed(
+        project=used.id,
+        title=used.title,
+        address=f"{server.url}/projects/{used.id}",
+        created=found is None,
+        n_added=n_new,
+        n_present=len(showing) - n_new,
+        n_guessed=sum(known[identity].guessed for identity in showing.ids if identity in known),
+    )
 
 
 def _add(
@@ -125,18 +134,36 @@ def in_chunks(
         yield chunk
 
 
-def _known_rows(server: Server, project: Project) -> dict[int | str, Any]:
-    """Return what the project's tasks show of each row that it has, by the row's id."""
+class _Known(NamedTuple):
+    """What a task tells of the row that it was made of."""
+
+    shown: Any
+    guessed: bool
+
+
+def _known_rows(server: Server, project: Project) -> dict[int | str, _Known]:
+    """Return what the project's tasks tell of each row that it has, by the row's id."""
     tasks = server.tasks(project, annotations=False)
-    return {task.data[ROW_ID]: _shown(task.data) for task in tasks if ROW_ID in task.data}
+    return {
+        task.data[ROW_ID]: _Known(_shown(task.data), "predicted" in task.data)
+        for task in tasks
+        if ROW_ID in task.data
+    }
 
 
-def _check_rows(showing: Showing, interface: Interface, known: Mapping[int | str, Any], project: str) -> None:
+def _check_rows(
+    showing: Showing,
+    interface: Interface,
+    known: Mapping[int | str, _Known],
+    project: str,
+    *,
+    predictions: bool,
+) -> None:
     """Look at every row before any is sent: images must be readable, and known rows must be the same rows."""
     for item in showing.items():
-        data = make_data(item)
+        data = make_data(item, showing.question, predictions=predictions)
         check_interface(interface, showing, data, project)
-        if item.id in known and known[item.id] != _shown(data):
+        if item.id in known and known[item.id].shown != _shown(data):
             raise InputError(
                 f"{project} has a row {item.id!r} that shows something else. Use a project for each pool, or an "
                 "id_column whose values are unique across pools."
