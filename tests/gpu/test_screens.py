@@ -160,7 +160,7 @@ def test_a_number_that_is_not_finite_is_reported(value, n_features, n_outputs, p
 
 def test_few_rows_in_doubt_are_left_to_the_exact_scores(device, monkeypatch):
     rng = np.random.default_rng(0)
-    models, X = linear_models(rng, 7, 4, 1), rng.normal(size=(300, 7)).astype(np.float32)
+    models, X = linear_models(rng, 7, 4, 1), rng.normal(size=(300, 7))
     screen = linear_screen(*models, "min-margin", softmax=True, precision="fast", device=device)
     closer = set(screen.near(X, cut=Cut(score=0.01), size=100).places.tolist())
     monkeypatch.setattr(screens, "_WORTH_A_LOOK", 1 << 20)
@@ -182,8 +182,11 @@ def test_where_a_first_look_dismisses_too_few_rows_the_closer_look_comes_first(
     # Float64 rows were rounded on their way, and only a rough look allows for that.
     assert bool(screen.leaves_too_many) == (dtype == np.float32)
     rough_looks = []
-    keep = type(screen.gaps).keep
-    monkeypatch.setattr(type(screen.gaps), "keep", lambda *given: rough_looks.append(1) or keep(*given))
+    for name in ("keep", "look_twice"):
+        look = getattr(type(screen.gaps), name)
+        monkeypatch.setattr(
+            type(screen.gaps), name, lambda *given, look=look: rough_looks.append(1) or look(*given)
+        )
     assert_keeps_what_belongs(screen, X, exact, at=SHARES)
     assert bool(rough_looks) == (dtype == np.float64)
 
@@ -205,6 +208,17 @@ def test_the_closer_look_that_comes_first_loses_no_row_either(n_outputs, weight_
     )
     screen.leaves_too_many.append(True)
     assert_keeps_what_belongs(screen, X, exact, at=SHARES)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_what_a_quick_look_leaves_is_known_to_many_digits_if_rows_arrive_as_they_are(n_outputs, device):
+    rng = np.random.default_rng(n_outputs)
+    models, X = linear_models(rng, 9, 4, n_outputs), rng.normal(size=(300, 9)).astype(np.float32)
+    screen = linear_screen(*models, "min-margin", softmax=True, precision="fast", device=device)
+    near = screen.near(X, cut=Cut(score=0.05), size=None)
+    assert 0 < len(near.places) < 300
+    assert (near.upper - near.lower).max() < 1e-6
+    assert len(screen.near(X, cut=Cut(score=1e-9), size=None).places) == 0
 
 
 def test_columns_are_looked_at_as_rows_are(device):

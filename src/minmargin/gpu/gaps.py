@@ -47,7 +47,18 @@ class GapLook:
 
         The places are whole numbers, of as many bits.
         """
-        return _kept(rows, partial(self.prepare(rows), allowed))
+        return _to_host(_kept(rows, partial(self.prepare(rows), allowed)))
+
+    def look_twice(self, rows: Tensor, allowed: float) -> tuple[Found, int]:
+        """Return what a closer look tells of the rows that a quick one cannot dismiss, and how many these are."""
+        kept = _kept(rows, partial(self.prepare(rows), allowed))
+        places = kept[0].view(torch.int32)
+        if not len(places):
+            nothing = np.empty(0)
+            return Found(np.empty(0, np.intp), nothing, nothing, finite=True), 0
+        where = np.sort(places.cpu().numpy())
+        found = self.look_closely(rows[places.sort().values], allowed)
+        return found._replace(places=where[found.places].astype(np.intp)), len(where)
 
     def look_closely(self, rows: Tensor, allowed: float) -> Found:
         """Return what float64 products tell of the rows whose gap may be `allowed` or less: see `tells_margins`.
@@ -70,7 +81,7 @@ class GapLook:
                 num_warps=4,
             )  # fmt: skip
 
-        kept = _kept(rows, launch)
+        kept = _to_host(_kept(rows, launch))
         in_order = np.argsort(kept[0].view(np.int32))
         places, (values, lengths) = kept[0].view(np.int32)[in_order], kept[1:, in_order].astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -231,12 +242,16 @@ def _rounded_up(value: float) -> float:
         return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
-def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> NDArray[np.float32]:
+def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> Tensor:
     """Return (3, m) what a kernel writes of the rows that it keeps."""
     written = torch.empty((3, len(rows)), dtype=torch.float32, device=rows.device)
     counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
     launch((counter, written[0].view(torch.int32), *written[1:]))
-    return np.asarray(written[:, : int(counter.item())].cpu().numpy())
+    return written[:, : int(counter.item())]
+
+
+def _to_host(kept: Tensor) -> NDArray[np.float32]:
+    return np.asarray(kept.cpu().numpy())
 
 
 def _n_processors(device: str) -> int:

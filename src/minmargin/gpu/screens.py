@@ -109,19 +109,19 @@ class DeviceScreen:
 
         with _one_at_a_time:
             threshold = cut.score  # as low as it is by now
-            # A first cut should be a good one; and where the quick look leaves too many rows, it is of no use.
-            closely = exact and (threshold == math.inf or bool(self.leaves_too_many))
-            if not closely:
+            if not exact:  # then a closer look has to start from the rows as they came
                 kept = self.gaps.keep(rows, allowed(threshold))
-                if exact and kept.shape[1] > _TOO_MANY * len(rows):
-                    self.leaves_too_many.append(True)
-                    closely = True
-            if closely:
+            elif threshold == math.inf or self.leaves_too_many:
+                # A first cut should be a good one; and where a quick look leaves too many rows, it is of no use.
                 found = self.gaps.look_closely(rows, allowed(threshold))
-        if not closely:
+            else:
+                found, n_kept = self.gaps.look_twice(rows, allowed(threshold))
+                if n_kept > _TOO_MANY * len(rows):
+                    self.leaves_too_many.append(True)
+        if not exact:
             found = self.gaps.describe(kept, size, allowed_beside)
         known = np.where(found.errors < np.inf, found.values, 0.0)
-        kind = rough.LOWEST_MARGIN if closely and self.gaps.tells_margins else rough.LOWEST_GAP
+        kind = rough.LOWEST_MARGIN if exact and self.gaps.tells_margins else rough.LOWEST_GAP
         return found, bounds.score_bounds(known, found.errors, kind, **shape)
 
     def _bounds(self, found: Found) -> Bounds:
