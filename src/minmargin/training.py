@@ -53,8 +53,11 @@ class Training:
         resolved.check(len(labeled.classes))
         if preprocess not in {"none", "auto"}:
             raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
-        if isinstance(resolved, TextLearner):  # it makes numbers of its texts by itself
-            preprocess = "none"
+        if preprocess == "auto" and isinstance(resolved, TextLearner):
+            raise InputError(
+                "preprocess='auto' makes numbers of columns, and learner='text' reads the texts themselves. Leave "
+                "preprocess out."
+            )
         if preprocess == "auto":
             from minmargin.learners.preprocess import preprocessing_intake  # noqa: PLC0415 - slow to import
 

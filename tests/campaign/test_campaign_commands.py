@@ -80,7 +80,7 @@ def test_a_round_has_a_report_if_one_is_asked_for(run):
     [
         (["--report", "nowhere/round.html"], "Folder 'nowhere' does not exist. Make it, or write elsewhere."),
         (["--report", "round.txt"], "'round.txt' is no name for a page. Let it end in .html."),
-        (["--image-column", "a"], "--image-column is for the report. Name one with --report."),
+        (["--image-column", "a"], "--image-column is for a report. Say where it goes with --report."),
         (
             ["--report", "round.html", "--image-column", "picture"],
             "Column 'picture' is not in the batches of this campaign (columns: 'a', 'b', 'c', 'd').",

@@ -122,9 +122,18 @@ def test_it_has_a_name_with_the_settings_that_are_not_the_usual_ones() -> None:
     assert resolve_learner("text") == mm.TextLearner()
     assert mm.TextLearner().name == "text"
     assert mm.TextLearner(C=3, class_weight="balanced").name == "text(C=3, class_weight='balanced')"
-    made = pick(preprocess="auto").manifest["settings"]
+    made = pick().manifest["settings"]
     assert (made["learner"], made["preprocess"]) == ("text", "none")
     assert made["scoring_path"].startswith("linear models, trained together")
+
+
+def test_what_makes_numbers_of_columns_is_refused() -> None:
+    with pytest.raises(mm.InputError) as refused:
+        pick(preprocess="auto")
+    assert str(refused.value) == (
+        "preprocess='auto' makes numbers of columns, and learner='text' reads the texts themselves. Leave "
+        "preprocess out."
+    )
 
 
 def test_c_must_be_positive() -> None:

@@ -29,17 +29,18 @@ from minmargin.cli.options import (
     PoolFiles,
     Prefilter,
     PreprocessOption,
+    ReportImages,
+    ReportOption,
     StrategyName,
+    check_report,
     one_or_all,
     preprocess_for,
     split,
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
-from minmargin.errors import InputError, listing
+from minmargin.errors import listing
 from minmargin.integrations.label_studio.destination import Destination
-from minmargin.report.pages import check_page
-from minmargin.schema import missing_column
 
 campaign_app = typer.Typer(
     name="campaign", help="Label in rounds: pick, label, look at the curve, and again."
@@ -153,13 +154,8 @@ def next_command(
         bool, typer.Option("--requeue", help="Put picked rows without a label back into the pool first.")
     ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write the batch as a CSV file too.")] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Where a page goes that shows the batch and why it was picked, as HTML."),
-    ] = None,
-    image_column: Annotated[
-        str | None, typer.Option(help="The batch's column of images, or of paths to them, for the report.")
-    ] = None,
+    report: ReportOption = None,
+    image_column: ReportImages = None,
     n_jobs: NJobs = -1,
     device: DeviceOption = "auto",
     engine: EngineOption = "local",
@@ -169,10 +165,7 @@ def next_command(
 ) -> None:
     """Pick the next batch, with a model trained on all labels so far."""
     campaign, last = Campaign.open(folder), Destination.read(folder)
-    if report is not None:
-        check_page(report)
-    if image_column is not None:
-        _check_image_column(image_column, campaign, report)
+    check_report(report, image_column, lambda: campaign.settings.kept, "the batches of this campaign")
     with progress_bars() as progress:
         batch = campaign.next(
             batch_size,
@@ -310,14 +303,6 @@ def _show_status(status: Status, console: Console) -> None:
     console.print(table)
     for text in status.curve_lines():
         console.print(escape(text))
-
-
-def _check_image_column(name: str, campaign: Campaign, report: Path | None) -> None:
-    """Raise an error, before anything is picked, if the report cannot show this column."""
-    if report is None:
-        raise InputError("--image-column is for the report. Name one with --report.")
-    if name not in campaign.settings.kept:
-        raise missing_column(name, campaign.settings.kept, "the batches of this campaign")
 
 
 def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:

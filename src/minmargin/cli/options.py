@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,8 +15,11 @@ from minmargin.cli.completion import (
     complete_learner,
     complete_strategy,
 )
+from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
 from minmargin.learners.reference import is_reference
+from minmargin.report.pages import check_page
+from minmargin.schema import missing_column
 
 
 class PreprocessChoice(StrEnum):
@@ -95,9 +99,29 @@ def split(values: list[str] | None) -> list[str] | None:
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
+ReportOption = Annotated[
+    Path | None, typer.Option(help="Where a page goes that shows the batch and why it was picked, as HTML.")
+]
+ReportImages = Annotated[
+    str | None, typer.Option(help="The column of images, or of paths to them, for the report.")
+]
+
+
 def one_or_all(paths: list[str]) -> str | list[str]:
     """Return the only path by itself, as messages name it, or all of them."""
     return paths[0] if len(paths) == 1 else paths
+
+
+def check_report(
+    report: Path | None, image_column: str | None, columns: Callable[[], Sequence[str]], of: str
+) -> None:
+    """Raise an error, before anything is picked, if the report cannot be written or show this column of `columns`."""
+    if report is not None:
+        check_page(report)
+    elif image_column is not None:
+        raise InputError("--image-column is for a report. Say where it goes with --report.")
+    if image_column is not None and image_column not in (names := columns()):
+        raise missing_column(image_column, names, of)
 
 
 def preprocess_for(choice: PreprocessChoice | None, learner: str) -> Any:

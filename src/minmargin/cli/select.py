@@ -32,7 +32,10 @@ from minmargin.cli.options import (
     PoolFiles,
     Prefilter,
     PreprocessOption,
+    ReportImages,
+    ReportOption,
     StrategyName,
+    check_report,
     one_or_all,
     preprocess_for,
     split,
@@ -43,8 +46,6 @@ from minmargin.errors import InputError
 from minmargin.learners.reference import is_reference, make_learner
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
-from minmargin.report.pages import check_page
-from minmargin.schema import missing_column
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
@@ -94,13 +95,8 @@ def select_command(
     address: Address = None,
     checkpoint: CheckpointFolder = None,
     manifest: Annotated[Path | None, typer.Option(help="Where the run's manifest goes, as JSON.")] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Where a page goes that shows the batch and why it was picked, as HTML."),
-    ] = None,
-    image_column: Annotated[
-        str | None, typer.Option(help="The pool's column of images, or of paths to them, for the report.")
-    ] = None,
+    report: ReportOption = None,
+    image_column: ReportImages = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the manifest as JSON, for machines.")
     ] = False,
@@ -109,10 +105,7 @@ def select_command(
     for path in (out, manifest):
         if path is not None:
             check_writable(path)
-    if report is not None:
-        check_page(report)
-    if image_column is not None:
-        _check_image_column(image_column, pool, report)
+    check_report(report, image_column, lambda: open_pool(one_or_all(pool)).schema.names, "the pool")
     write = writer_for(out)
     _refuse_to_overwrite(out, [*labeled, *pool])
     refuse_to_replace(out, exclude or [])
@@ -151,15 +144,6 @@ def select_command(
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
         show_batch(batch, out, make_console(), report)
-
-
-def _check_image_column(name: str, pool: list[str], report: Path | None) -> None:
-    """Raise an error before anything is read if the report could not show the images."""
-    if report is None:
-        raise InputError("--image-column is for a report. Say where it goes with --report.")
-    names = open_pool(one_or_all(pool)).schema.names
-    if name not in names:
-        raise missing_column(name, names, "the pool")
 
 
 def _command(seed: int) -> str:

@@ -52,13 +52,12 @@ class GapLook:
     def look_twice(self, rows: Tensor, allowed: float) -> tuple[Found, int]:
         """Return what a closer look tells of the rows that a quick one cannot dismiss, and how many these are."""
         kept = _kept(rows, partial(self.prepare(rows), allowed))
-        places = kept[0].view(torch.int32)
+        places = kept[0].view(torch.int32).sort().values
         if not len(places):
             nothing = np.empty(0)
             return Found(np.empty(0, np.intp), nothing, nothing, finite=True), 0
-        where = np.sort(places.cpu().numpy())
-        found = self.look_closely(rows[places.sort().values], allowed)
-        return found._replace(places=where[found.places].astype(np.intp)), len(where)
+        found = self.look_closely(rows[places], allowed)
+        return found._replace(places=places.cpu().numpy()[found.places].astype(np.intp)), len(places)
 
     def look_closely(self, rows: Tensor, allowed: float) -> Found:
         """Return what float64 products tell of the rows whose gap may be `allowed` or less: see `tells_margins`.
