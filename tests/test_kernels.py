@@ -8,7 +8,7 @@ from numba import njit
 from scipy import sparse
 
 from brute_force import cosine, linear_class_scores
-from minmargin import kernels, simd
+from minmargin import kernels, margins, simd
 
 
 def problem(seed, n, n_features, n_models, n_outputs, dtype, scale=1.0):
@@ -51,6 +51,31 @@ def test_class_scores_do_not_depend_on_layout_or_neighbors(n_outputs):
     np.testing.assert_array_equal(
         kernels.linear_class_scores(sparse.csr_array(X), weights, intercepts), whole
     )
+
+
+@given(
+    logits=st.lists(
+        st.lists(
+            st.one_of(
+                st.sampled_from([0.0, -0.0, 708.0, -708.0, 709.0, 1e308, np.inf, -np.inf, np.nan]),
+                st.floats(),
+            ),
+            min_size=4,
+            max_size=4,
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_any_logits_give_the_probabilities_of_the_numpy_reference(logits):
+    """Not finite ones too: they must come out as NaN, which is then found, and must not disturb other rows."""
+    logits = np.array(logits)
+    with np.errstate(invalid="ignore", over="ignore"):
+        of_four = margins.softmax(logits)
+        of_one = margins.sigmoid_pair(logits[:, 0])
+    by_output = np.ascontiguousarray(logits.T[np.newaxis])
+    np.testing.assert_array_equal(kernels.class_scores_of(by_output, softmax=True)[0], of_four)
+    np.testing.assert_array_equal(kernels.class_scores_of(by_output[:, :1], softmax=True)[0], of_one)
 
 
 def test_kernels_fuse_no_multiplication_with_an_addition():

@@ -20,19 +20,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.lanes import DOUBLE_LANES
-from minmargin.margins import (
-    EXP_COEFFICIENTS,
-    EXP_UNDERFLOW,
-    LN2_HIGH,
-    LN2_LOW,
-    LOG2_E,
-)
 from minmargin.rows import Matrix
-from minmargin.simd import GROUP, SQUARE, aligned, multiply_in_order, pack, turn
-
-_COEFFICIENTS = np.array(EXP_COEFFICIENTS)
-# 2^-k for k = 0..1022, exactly: a table is the one way to scale that numba and numpy share.
-_POWERS = np.ldexp(1.0, -np.arange(1023))
+from minmargin.simd import (
+    GROUP,
+    SQUARE,
+    aligned,
+    multiply_in_order,
+    pack,
+    sigmoid_in_order,
+    softmax_in_order,
+    turn,
+)
 
 
 def linear_class_scores(
@@ -77,48 +75,34 @@ class LinearModels:
 
 
 @njit(nogil=True, cache=True)
-def _exp_nonpositive(x):  # type: ignore[no-untyped-def]
-    if x < EXP_UNDERFLOW:
-        return 0.0
-    halvings = math.floor(x * LOG2_E + 0.5)
-    r = (x - halvings * LN2_HIGH) - halvings * LN2_LOW
-    series = _COEFFICIENTS[0]
-    for i in range(1, len(_COEFFICIENTS)):
-        series = series * r + _COEFFICIENTS[i]
-    return (1.0 + (r + r * r * series)) * _POWERS[-int(halvings)]
+def to_class_scores(panel, n_outputs, softmax, first, scratch, scores):  # type: ignore[no-untyped-def]
+    """Write the class scores of a panel's rows under each model, made of their logits.
 
-
-@njit(nogil=True, cache=True)
-def to_class_scores(logits, n_outputs, softmax, row, scores):  # type: ignore[no-untyped-def]
-    """Write one row's class scores under each model, made of its logits."""
-    n_models = scores.shape[0]
-    if not softmax:
-        for k in range(n_models):
-            if n_outputs == 1:
-                scores[k, row, 0], scores[k, row, 1] = -logits[k], logits[k]
-            else:
-                scores[k, row, :] = logits[k * n_outputs : (k + 1) * n_outputs]
-        return
-    if n_outputs == 1:
-        for k in range(n_models):
-            ratio = _exp_nonpositive(-abs(logits[k]))
-            winner, loser = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
-            positive = logits[k] > 0
-            scores[k, row, 0] = loser if positive else winner
-            scores[k, row, 1] = winner if positive else loser
-        return
+    Args:
+        panel: (K * n_outputs, DOUBLE_LANES) logits, flat.
+        n_outputs: of a model.
+        softmax: whether class scores are the softmax of the logits.
+        first: the number of the panel's first row.
+        scratch: room for (C, DOUBLE_LANES) class scores, flat.
+        scores: (K, n, C) what is written. Rows of the panel beyond the last are left out.
+    """
+    n_models, n, n_classes = scores.shape
     for k in range(n_models):
-        first = k * n_outputs
-        highest = logits[first]
-        for c in range(1, n_outputs):
-            highest = max(highest, logits[first + c])
-        total = 0.0
-        for c in range(n_outputs):
-            weight = _exp_nonpositive(logits[first + c] - highest)
-            scores[k, row, c] = weight
-            total += weight
-        for c in range(n_outputs):
-            scores[k, row, c] /= total
+        at = k * n_outputs * DOUBLE_LANES
+        if not softmax:
+            for i in range(
+                (n_classes - n_outputs) * DOUBLE_LANES
+            ):  # of two classes, one has no logit of its own
+                scratch[i] = -panel[at + i]
+            for i in range(n_outputs * DOUBLE_LANES):
+                scratch[(n_classes - n_outputs) * DOUBLE_LANES + i] = panel[at + i]
+        elif n_outputs == 1:
+            sigmoid_in_order(panel, at, scratch)
+        else:
+            softmax_in_order(panel, at, n_outputs, scratch)
+        for i in range(min(DOUBLE_LANES, n - first)):
+            for c in range(n_classes):
+                scores[k, first + i, c] = scratch[c * DOUBLE_LANES + i]
 
 
 def class_scores_of(logits: NDArray[np.float64], *, softmax: bool) -> NDArray[np.float64]:
@@ -132,22 +116,23 @@ def class_scores_of(logits: NDArray[np.float64], *, softmax: bool) -> NDArray[np
 @njit(nogil=True, cache=True)
 def _score_logits(logits, softmax, scores):  # type: ignore[no-untyped-def]
     n_models, n_outputs, n = logits.shape
-    of_row = np.empty(n_models * n_outputs)
-    for row in range(n):
+    panel, scratch = np.zeros(n_models * n_outputs * DOUBLE_LANES), np.empty(scores.shape[2] * DOUBLE_LANES)
+    for first in range(0, n, DOUBLE_LANES):
         for k in range(n_models):
             for o in range(n_outputs):
-                of_row[k * n_outputs + o] = logits[k, o, row]
-        to_class_scores(of_row, n_outputs, softmax, row, scores)
+                for i in range(min(DOUBLE_LANES, n - first)):
+                    panel[(k * n_outputs + o) * DOUBLE_LANES + i] = logits[k, o, first + i]
+        to_class_scores(panel, n_outputs, softmax, first, scratch, scores)
 
 
 @njit(nogil=True, cache=True)
 def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
-    n_models, n, _ = scores.shape
+    n_models, n, n_classes = scores.shape
     width = n_models * n_outputs
     group_size = GROUP * (n_features + 1)
     panel = aligned(np.zeros((n_features + 1) * DOUBLE_LANES))
     logits = aligned(np.empty((width + GROUP + 1) * DOUBLE_LANES))
-    of_row = np.empty(width)
+    scratch = np.empty(n_classes * DOUBLE_LANES)
     for first in range(0, n, DOUBLE_LANES):
         n_rows = min(DOUBLE_LANES, n - first)
         n_turned = n_features - n_features % SQUARE if n_rows == DOUBLE_LANES else 0
@@ -159,24 +144,25 @@ def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type
         for group in range(-(-width // GROUP)):
             at = group * GROUP * DOUBLE_LANES
             multiply_in_order(panel, n_features, weights, group * group_size, logits, at)
-        for i in range(n_rows):
-            for o in range(width):
-                of_row[o] = logits[o * DOUBLE_LANES + i]
-            to_class_scores(of_row, n_outputs, softmax, first + i, scores)
+        to_class_scores(logits, n_outputs, softmax, first, scratch, scores)
 
 
 @njit(nogil=True, cache=True)
 def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
-    width = weights.shape[1]
-    logits = np.empty(width)
-    for row in range(len(indptr) - 1):
-        logits[:] = intercepts
-        for i in range(indptr[row], indptr[row + 1]):
-            x = np.float64(data[i])
-            d = indices[i]
+    n, width = scores.shape[1], weights.shape[1]
+    of_row = np.empty(width)
+    logits, scratch = np.zeros(width * DOUBLE_LANES), np.empty(scores.shape[2] * DOUBLE_LANES)
+    for first in range(0, n, DOUBLE_LANES):
+        for i in range(min(DOUBLE_LANES, n - first)):
+            of_row[:] = intercepts
+            for place in range(indptr[first + i], indptr[first + i + 1]):
+                x = np.float64(data[place])
+                d = indices[place]
+                for o in range(width):
+                    of_row[o] += x * weights[d, o]
             for o in range(width):
-                logits[o] += x * weights[d, o]
-        to_class_scores(logits, n_outputs, softmax, row, scores)
+                logits[o * DOUBLE_LANES + i] = of_row[o]
+        to_class_scores(logits, n_outputs, softmax, first, scratch, scores)
 
 
 def norms(X: Matrix) -> NDArray[np.float64]:

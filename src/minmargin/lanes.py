@@ -19,6 +19,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from minmargin import margins
+
 #: Rows in a panel. Two vectors: then there are enough independent sums to keep two multipliers busy.
 LANES = 32 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 16
 #: Rows in a panel of float64 numbers.
@@ -32,21 +34,26 @@ FLOATS = ir.VectorType(FLOAT, LANES)
 DOUBLES = ir.VectorType(ir.DoubleType(), DOUBLE_LANES)
 INT = ir.IntType(64)
 _INTS = ir.VectorType(ir.IntType(32), LANES)
+_LONGS = ir.VectorType(INT, DOUBLE_LANES)
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """LANES floats that a compiled function will hold: an expression of such is the code that computes it."""
+    """Numbers that a compiled function will hold, LANES floats or DOUBLE_LANES doubles.
+
+    An expression of them is the code that computes it.
+    """
 
     builder: Any
     value: Any
 
     def of(self, value: Any) -> Lanes:
-        """Return an LLVM vector as an expression; a Python number stands for LANES of it."""
+        """Return an LLVM vector as an expression; a Python number stands for one in every lane."""
         if isinstance(value, Lanes):
             return value
         if isinstance(value, (int, float)):
-            value = ir.Constant(FLOATS, [float(value)] * LANES)
+            kind = FLOATS if self.value is None else self.value.type
+            value = ir.Constant(kind, [float(value)] * kind.count)
         return Lanes(self.builder, value)
 
     def __add__(self, other: Any) -> Lanes:
@@ -90,14 +97,19 @@ class Lanes:
         """Return the square roots."""
         return self._call("sqrt")
 
+    def floor(self) -> Lanes:
+        """Return the whole numbers next below."""
+        return self._call("floor")
+
     def with_sign_of(self, other: Lanes) -> Lanes:
         """Return these sizes with the other ones' signs."""
         return self._call("copysign", other)
 
     def _call(self, name: str, *others: Lanes) -> Lanes:
         arguments = [self.value, *(other.value for other in others)]
-        signature = ir.FunctionType(FLOATS, [FLOATS] * len(arguments))
-        name = f"llvm.{name}.v{LANES}f32"
+        kind = self.value.type
+        signature = ir.FunctionType(kind, [kind] * len(arguments))
+        name = f"llvm.{name}.v{kind.count}f{32 if kind == FLOATS else 64}"
         function = cgutils.get_or_insert_function(self.builder.module, signature, name)
         return self.of(self.builder.call(function, arguments))
 
@@ -117,6 +129,24 @@ class Lanes:
         bits = self.builder.shl(self.builder.bitcast(shifted.value, _INTS), exponent)
         scale = self.builder.bitcast(self.builder.add(bits, one), FLOATS)
         return series * self.of(scale)
+
+    def exp_in_order(self) -> Lanes:
+        """Return the canonical e to the power of these doubles, step by step as `margins.exp_nonpositive` makes it."""
+        lowest = self.of(margins.EXP_UNDERFLOW)
+        below = lowest.above(self)
+        x = lowest.where(below, self)  # NaN stays
+        halvings = (x * margins.LOG2_E + 0.5).floor()
+        r = (x - halvings * margins.LN2_HIGH) - halvings * margins.LN2_LOW
+        series = self.of(margins.EXP_COEFFICIENTS[0])
+        for coefficient in margins.EXP_COEFFICIENTS[1:]:
+            series = series * r + coefficient
+        mantissa = self.of(1.0) + (r + r * r * series)
+        # As above, of 52 bits. It is exact, like the power of two that it becomes.
+        shifted = halvings + 6755399441055744.0
+        exponent, one = (ir.Constant(_LONGS, [bits] * DOUBLE_LANES) for bits in (52, 1023 << 52))
+        bits = self.builder.shl(self.builder.bitcast(shifted.value, _LONGS), exponent)
+        power = self.builder.bitcast(self.builder.add(bits, one), DOUBLES)
+        return self.of(0.0).where(below, mantissa * self.of(power))
 
 
 class Variable:
@@ -145,7 +175,7 @@ class Code:
     builder: Any
 
     def lanes(self, value: Any) -> Lanes:
-        """Return an LLVM vector as an expression; a Python number stands for LANES of it."""
+        """Return an LLVM vector as an expression; a Python number stands for a float in every lane."""
         return Lanes(self.builder, None).of(value)
 
     def data(self, numba_type: Any, argument: Any) -> Any:

@@ -6,7 +6,7 @@ Products with panels need no sum across a vector, and no output is wasted where 
 reads and writes the logits through memory. Here the sums stay in registers from the first feature to the last.
 
 Most of this is not canonical: products are fused with additions where the machine can, and what comes out may only
-dismiss rows (see `screen`). Only `multiply_in_order` is: its sums are made of the same roundings on every machine.
+dismiss rows (see `screen`). What ends in `_in_order` is: it is made of the same roundings on every machine.
 
 Arrays are passed flat, with the place to start at, since a slice would cost more than the work on a panel.
 """
@@ -184,6 +184,42 @@ def multiply_in_order(
             code.store(total.value, logits, code.place(logits_at, output * DOUBLE_LANES))
 
     return function(write, panel, n_features, weights, at, logits, logits_at)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def softmax_in_order(typing_context: Any, logits: Any, at: Any, n_outputs: Any, scores: Any) -> Any:
+    """Set scores (n_outputs, DOUBLE_LANES) to the softmax of one model's logits, as `margins.softmax` makes it."""
+
+    def write(code: Code, logits: Any, at: Any, n_outputs: Any, scores: Any) -> None:
+        highest, total = Variable(code, -math.inf, DOUBLES), Variable(code, kind=DOUBLES)
+        with code.loop(0, n_outputs) as output:
+            logit = code.load(logits, code.place(at, (output, DOUBLE_LANES)), DOUBLES)
+            highest.value = logit.higher(highest.value)
+        with code.loop(0, n_outputs) as output:
+            logit = code.load(logits, code.place(at, (output, DOUBLE_LANES)), DOUBLES)
+            weight = (logit - highest.value).exp_in_order()
+            code.store(weight, scores, code.place((output, DOUBLE_LANES)))
+            total.value = total.value + weight
+        with code.loop(0, n_outputs) as output:
+            place = code.place((output, DOUBLE_LANES))
+            code.store(code.load(scores, place, DOUBLES) / total.value, scores, place)
+
+    return function(write, logits, at, n_outputs, scores)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def sigmoid_in_order(typing_context: Any, logits: Any, at: Any, scores: Any) -> Any:
+    """Set scores (2, DOUBLE_LANES) to both probabilities of a logit, as `margins.sigmoid_pair` makes them."""
+
+    def write(code: Code, logits: Any, at: Any, scores: Any) -> None:
+        logit = code.load(logits, at, DOUBLES)
+        ratio = (logit.of(0.0) - logit.size()).exp_in_order()
+        total = ratio + 1.0
+        winner, loser, positive = logit.of(1.0) / total, ratio / total, logit.above(0.0)
+        code.store(loser.where(positive, winner), scores, 0)
+        code.store(winner.where(positive, loser), scores, DOUBLE_LANES)
+
+    return function(write, logits, at, scores)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

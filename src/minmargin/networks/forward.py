@@ -104,7 +104,7 @@ def _panel_size(widths):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def _score(flat, center, packed, widths, scratch, scores):  # type: ignore[no-untyped-def]
     _, n, n_classes = scores.shape
-    logits = np.empty(n_classes)
+    of_classes = np.empty(n_classes * DOUBLE_LANES)
     # Several panels for each group of outputs: weights of a large network come from memory, and that is slow.
     room = _panel_size(widths)
     both = aligned(scratch)
@@ -125,11 +125,9 @@ def _score(flat, center, packed, widths, scratch, scores):  # type: ignore[no-un
                     multiply_in_order(panel, n_inputs, packed, at, of_panel, output * DOUBLE_LANES)
                 at += GROUP * (n_inputs + 1)
             panels, sums = sums, panels
-        for row in range(start, min(start + n_panels * DOUBLE_LANES, n)):
-            p, i = (row - start) // DOUBLE_LANES, (row - start) % DOUBLE_LANES
-            for c in range(n_classes):
-                logits[c] = panels[p * room + c * DOUBLE_LANES + i]
-            to_class_scores(logits, n_classes, True, row, scores)
+        for p in range(n_panels):
+            logits = panels[p * room : (p + 1) * room]
+            to_class_scores(logits, n_classes, True, start + p * DOUBLE_LANES, of_classes, scores)
 
 
 @njit(nogil=True, cache=True)
