@@ -82,16 +82,13 @@ class Undecided:
         return max(n_rows / self._many, sum(each.n_bytes for each in self._waiting) / _MOST_BYTES)
 
     def _drop_above(self, cut: float) -> None:
-        if self._waiting:
-            lower = np.concatenate([each.lower for each in self._waiting])
-            near = np.flatnonzero(~(lower > cut))  # written so that NaN stays
-            part = Part.joined([each.part for each in self._waiting])
-            self._waiting = [_Waiting.of(part.take(near), lower[near])]
+        near = [np.flatnonzero(~(each.lower > cut)) for each in self._waiting]  # written so that NaN stays
+        remaining = [each.take(index) for each, index in zip(self._waiting, near, strict=True) if len(index)]
+        self._waiting = [_Waiting.joined(remaining)] if remaining else []
 
     def _leave(self) -> Part | None:
-        parts = [each.part for each in self._waiting if len(each.part)]
-        self._waiting = []
-        return Part.joined(parts) if parts else None
+        left, self._waiting = self._waiting, []
+        return _Waiting.joined(left).part if left else None
 
 
 class _Waiting(NamedTuple):
@@ -103,3 +100,13 @@ class _Waiting(NamedTuple):
     def of(cls, part: Part, lower: NDArray[np.float64]) -> _Waiting:
         candidates = part.candidates.apart()
         return cls(Part(candidates, part.carried), lower, n_bytes(candidates.as_read))
+
+    @classmethod
+    def joined(cls, several: Sequence[_Waiting]) -> _Waiting:
+        if len(several) == 1:
+            return several[0]
+        part = Part.joined([each.part for each in several])
+        return cls.of(part, np.concatenate([each.lower for each in several]))
+
+    def take(self, index: NDArray[np.intp]) -> _Waiting:
+        return self if len(index) == len(self.lower) else self.of(self.part.take(index), self.lower[index])
