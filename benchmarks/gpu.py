@@ -179,7 +179,7 @@ def from_host(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
         ["classes, features", "rows", "seconds", "GB/s", "share of the copy", "scored exactly"],
     )
     rng = np.random.default_rng(0)
-    for n_classes, n_features, full_size in ((2, 32, 1 << 27), (10, 784, 1 << 22)):
+    for n_classes, n_features, full_size in ((2, 32, 1 << 27), (10, 784, 1 << 22), (10, 784, 1 << 23)):
         n = full_size >> 9 if quick else full_size
         pool = random_rows(n, n_features)
         X = rng.normal(size=(300, n_features))
@@ -187,7 +187,7 @@ def from_host(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
         committee = mm.fit_committee(X, y, n_models=N_MODELS, random_state=0)
         committee.select(pool[: 1 << 19], 1000, device="cuda")
         taken = []
-        for _ in range(3):
+        for _ in range(5):
             start = time.perf_counter()
             batch = committee.select(pool, 1000, device="cuda")
             taken.append(time.perf_counter() - start)
@@ -198,7 +198,8 @@ def from_host(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
         name = f"{n_classes} x {n_features}"
         table.rows.append([name, f"{n:,}", f"{seconds:.3f}", f"{speed / 1e9:.1f}", f"{share:.2f}", exactly])
         report.goal(
-            f"{n_classes} classes, {n_features} features, from host memory: 80% of the copy rate",
+            f"{n_classes} classes, {n_features} features, {n / 1e6:.0f} million rows from host memory: "
+            "80% of the copy rate",
             f"{share:.1%}",
             met=share >= 0.8,
         )

@@ -33,8 +33,8 @@ from minmargin.undecided import Part
 
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
-_GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 26, 1 << 21  # 256 MB: each hand-over to a GPU has its price
-_MOST_GPU_WORKERS = 6  # threads: more of them would only wait for each other
+_GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 27, 1 << 22  # 512 MB: each hand-over to a GPU has its price
+_MOST_GPU_WORKERS = 5  # threads: more of them would only wait for each other
 _FIRST_GPU_FLOATS = 1 << 22  # nothing else is done until the first block has given a cut
 
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
@@ -242,13 +242,14 @@ class Scan:
         while largest > _SMALLEST_BLOCK and largest * per_row > most_floats:
             largest //= 2
         # Little can be screened before there is a bound: smaller blocks give one sooner.
-        if self.device == "cuda":
-            yield min(max(_FIRST_GPU_FLOATS // self.intake.width, _FIRST_BLOCK), largest)
-        elif self.scorer.rowwise:
-            size = min(_FIRST_BLOCK, largest)
-            while size < largest:
-                yield size
-                size *= 2
+        size, growth = largest, 2
+        if self.scorer.rowwise:
+            size = _FIRST_BLOCK
+            if self.device == "cuda":
+                size, growth = max(_FIRST_GPU_FLOATS // self.intake.width, size), 8
+        while size < largest:
+            yield size
+            size *= growth
         yield from itertools.repeat(largest)
 
 

@@ -29,7 +29,7 @@ pytest.importorskip("triton")
 import torch
 
 from minmargin.cut import Cut
-from minmargin.gpu import screens
+from minmargin.gpu import gaps, screens
 from minmargin.gpu.looks import DeviceNetworks
 from minmargin.gpu.screens import linear_screen, network_screen
 
@@ -192,9 +192,13 @@ def test_where_a_first_look_dismisses_too_few_rows_the_closer_look_comes_first(
 
 
 @pytest.mark.parametrize("n_outputs", [1, 4])
-@pytest.mark.parametrize("weight_scale", [1e-20, 1.0, 1e20])
-def test_the_closer_look_that_comes_first_loses_no_row_either(n_outputs, weight_scale, device):
+@pytest.mark.parametrize(("weight_scale", "step"), [(1e-20, None), (1.0, None), (1.0, 32), (1e20, None)])
+def test_the_closer_look_that_comes_first_loses_no_row_either(
+    n_outputs, weight_scale, step, device, monkeypatch
+):
     """Rows almost on a boundary, and lengths from the least to the largest that float32 holds."""
+    if step is not None:
+        monkeypatch.setattr(gaps, "_DOUBLES", step * 40)
     rng = np.random.default_rng(n_outputs)
     weights, intercepts = linear_models(rng, 40, 3, n_outputs, weight_scale)
     normal = weights[:, 0, 0] if n_outputs == 1 else weights[:, 0, 1] - weights[:, 0, 0]

@@ -18,6 +18,8 @@ from minmargin.device import Precision
 from minmargin.gpu import plain, splits
 from minmargin.gpu.looks import Found
 
+_DOUBLES = 1 << 25  # that a closer look has in memory at a time: 256 MB
+
 
 @dataclass(frozen=True)
 class GapLook:
@@ -67,18 +69,19 @@ class GapLook:
         """
         from minmargin.gpu.linear_kernels import near_gaps  # noqa: PLC0415 - imports Triton
 
-        n_models, n_outputs, _ = self.weights.shape
-        n, block = len(rows), 32
-        exactly = rows.double()
-        logits = torch.addmm(self._exact["bias"], exactly, self._exact["weights"])
-        squares = plain.squared_lengths(exactly)
+        n_models, n_outputs, n_features = self.weights.shape
+        block = 32
+        step = max(_DOUBLES // max(n_features, n_models * n_outputs) // block, 1) * block
 
         def launch(written: tuple[Tensor, ...]) -> None:
-            near_gaps[(-(-n // block),)](
-                logits, squares, n, n_models, n_outputs, _rounded_up(allowed), _rounded_up(self.fine_slope), *written,
-                margins=self.tells_margins, n_columns=max(1 << (n_models - 1).bit_length(), 16), block=block,
-                num_warps=4,
-            )  # fmt: skip
+            for first in range(0, len(rows), step):
+                exactly = rows[first : first + step].double()
+                logits = torch.addmm(self._exact["bias"], exactly, self._exact["weights"])
+                near_gaps[(-(-len(exactly) // block),)](
+                    logits, plain.squared_lengths(exactly), first, len(exactly), n_models, n_outputs,
+                    _rounded_up(allowed), _rounded_up(self.fine_slope), *written, margins=self.tells_margins,
+                    n_columns=max(1 << (n_models - 1).bit_length(), 16), block=block, num_warps=4,
+                )  # fmt: skip
 
         kept = _to_host(_kept(rows, launch))
         in_order = np.argsort(kept[0].view(np.int32))
@@ -243,7 +246,8 @@ def _rounded_up(value: float) -> float:
 
 def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> Tensor:
     """Return (3, m) what a kernel writes of the rows that it keeps."""
-    written = torch.empty((3, len(rows)), dtype=torch.float32, device=rows.device)
+    room = -(-len(rows) // 16) * 16  # so that all three are aligned, for which kernels are compiled
+    written = torch.empty((3, room), dtype=torch.float32, device=rows.device)
     counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
     launch((counter, written[0].view(torch.int32), *written[1:]))
     return written[:, : int(counter.item())]

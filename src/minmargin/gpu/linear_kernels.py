@@ -6,6 +6,9 @@ the weights up, and says how large the error can be. Nothing but the rows that a
 
 Columns of the weights are ordered by output and then by member: the highest and second-highest output of a member then
 stay within a thread.
+
+Triton compiles a kernel anew for numbers of rows that are no multiples of 16, which takes a second, unless it is told
+not to. It is, but for `short_rows`, which would be slower then.
 """
 
 from __future__ import annotations
@@ -105,7 +108,7 @@ def _scaled_span(x_ptr, at_row, inside, first, scale_ptr, n_features: tl.constex
     return x * tl.load(scale_ptr + d)[None, :]
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def two_classes(  # type: ignore[no-untyped-def]
     x_ptr, n, n_features: tl.constexpr, scale_ptr, high_ptr, low_ptr, bias_ptr, allowed, slope,
     counter_ptr, index_ptr, gap_ptr, square_ptr,
@@ -151,7 +154,7 @@ def _top_two(acc, first, second, block: tl.constexpr, n_outputs: tl.constexpr, n
     return _higher_two(first, second, higher, next_to)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def classes(  # type: ignore[no-untyped-def]
     x_ptr, n, n_features: tl.constexpr, scale_ptr, high_ptr, low_ptr, bias_ptr, allowed, slope,
     counter_ptr, index_ptr, gap_ptr, square_ptr,
@@ -201,15 +204,15 @@ def classes(  # type: ignore[no-untyped-def]
     _append_near(rows, inside, gaps, squares, allowed, slope, counter_ptr, index_ptr, gap_ptr, square_ptr)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first", "n"])
 def near_gaps(  # type: ignore[no-untyped-def]
-    logits_ptr, squares_ptr, n, n_members: tl.constexpr, n_outputs: tl.constexpr, allowed, slope,
+    logits_ptr, squares_ptr, first, n, n_members: tl.constexpr, n_outputs: tl.constexpr, allowed, slope,
     counter_ptr, index_ptr, value_ptr, square_ptr, margins: tl.constexpr, n_columns: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
     """Keep the rows of (n, outputs, members) float64 logits whose lowest gap may be `allowed` or less.
 
-    Write their lowest gaps, or with `margins` the lowest margins of the logits' softmax.
+    Write their lowest gaps, or with `margins` the lowest margins of the logits' softmax. The first one is row `first`.
     """
     rows = tl.program_id(0) * block + tl.arange(0, block)
     inside = rows < n
@@ -237,7 +240,7 @@ def near_gaps(  # type: ignore[no-untyped-def]
                 total += tl.exp(tl.load(at + output * n_members, mask=known, other=0.0) - best)
             lowest = tl.min(tl.where(known, (1.0 - tl.exp(-gaps)) / total, float("inf")), 1)
         _append(
-            rows,
+            first + rows,
             kept,
             lowest.to(tl.float32),
             squares.to(tl.float32),

@@ -18,7 +18,7 @@ _MARGIN_OF_MEAN = tl.constexpr(rough.MARGIN_OF_MEAN)
 _VOTES = tl.constexpr(rough.VOTES)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def hidden_layer(  # type: ignore[no-untyped-def]
     input_ptr, weight_ptr, bias_ptr, out_ptr, n, input_stride, n_in: tl.constexpr, n_out: tl.constexpr,
     precision: tl.constexpr, block: tl.constexpr, block_out: tl.constexpr, span: tl.constexpr,
@@ -55,7 +55,7 @@ def _two_highest(values):  # type: ignore[no-untyped-def]
     return first, tl.where(twice, first, others), is_first
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def reduce_members(  # type: ignore[no-untyped-def]
     input_ptr, weight_ptr, bias_ptr, doubt_ptr, out_ptr, n, input_stride, n_members, n_in: tl.constexpr,
     kind: tl.constexpr, softmax: tl.constexpr, precision: tl.constexpr,

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "input_stride"])
 def layer_in_order(  # type: ignore[no-untyped-def]
     input_ptr, weight_ptr, bias_ptr, out_ptr, n, input_stride, n_in, n_out,
     hidden: tl.constexpr, block: tl.constexpr, block_out: tl.constexpr,

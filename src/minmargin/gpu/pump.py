@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-PIECE = 1 << 19  # floats: 2 MB
+PIECE = 1 << 20  # floats: 4 MB
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from torch import Tensor
 from minmargin.gpu import pump
 from minmargin.rows import ColumnBlock
 
-_N_PIECES = 4
+_N_PIECES = 2
 _N_MOVERS = 10  # threads, with a share of each block: as many as it takes to keep the way to the device busy
 _under_way = BoundedSemaphore(3)  # blocks: threads that are done with one begin the next
 
@@ -98,7 +98,6 @@ def _move_all(shares: list[list[_Move]], stream: torch.cuda.Stream) -> None:
 def _move(moves: list[_Move], stream: torch.cuda.Stream) -> None:
     if not hasattr(_own, "pieces"):
         _own.pieces = _Pieces(stream)
-    stream.query()  # the driver asks that its own interface has been called from this thread
     for values, center, target in moves:
         flat = np.ascontiguousarray(values).reshape(-1)
         subtracted = np.empty(0, np.float32) if center is None else center
@@ -115,7 +114,9 @@ class _Pieces:
     def __init__(self, stream: torch.cuda.Stream) -> None:
         self.memory = torch.empty((_N_PIECES, pump.PIECE), dtype=torch.float32, pin_memory=True).numpy()
         self._events = [torch.cuda.Event() for _ in range(_N_PIECES)]
-        for event in self._events:  # which exist only once they were recorded
+        # Events exist only once they were recorded. That also tells the driver of this thread, before it is called
+        # past torch.
+        for event in self._events:
             event.record(stream)
         self.handles = np.array([event.cuda_event for event in self._events], np.uint64)
 
