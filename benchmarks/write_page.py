@@ -55,15 +55,16 @@ GPU_LIMITS = """\
 From host memory, rows pass through page-locked pieces of 4 MB: a GPU reads those at 55 GB/s, and an array is not
 page-locked. Ten threads fill two pieces each, in turn. Every copy has its price, and what is larger leaves the
 processor's cache: in one run, 2 classes and 32 features went at 85% of the copy rate with two pieces of 4 MB, at 80%
-with four of 2 MB, and at 66% with four of 8 MB. Making the array itself page-locked, block by block, gave 16 to 20 GB/s.
+with four of 2 MB, and at 66% with four of 8 MB. Making the array itself page-locked, block by block, gave 16 to 20
+GB/s.
 
 Rows of 784 features are looked at by float64 products: the proven error of a gap after so long a sum on matrix units is
 0.17, thousands of times what is seen, and would leave most rows in doubt. That takes 2 ms for a block of 205 MB, whose
 copy takes 3.7.
 
 What a selection takes besides its copy is some 40 ms, before the first rows arrive and after the last: the larger the
-pool, the closer it comes. Machines of this kind differ by several points, and so do runs on one of them: on another one,
-the same code gave 81.7% and, two minutes later, 75.8%."""
+pool, the closer it comes. Machines of this kind differ by several points, and so do runs on one of them: on another
+one, the same code gave 81.7% and, two minutes later, 75.8%."""
 
 
 def page(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -> str:
