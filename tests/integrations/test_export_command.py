@@ -34,12 +34,13 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_export_writes_the_file_and_the_interface(command: Command) -> None:
     line = ["--to", "label-studio", "--text-column", "text", "--out", "tasks.json", "--interface", "i.xml"]
-    assert command("export", "batch.parquet", *line) == (
+    assert command("export", "batch.parquet", *line, "--question", "What about?") == (
         0,
         "Written 3 rows for label-studio to tasks.json.\n",
         "",
     )
-    assert len(json.loads(Path("tasks.json").read_text())) == 3
+    tasks = json.loads(Path("tasks.json").read_text())
+    assert [task["data"]["question"] for task in tasks] == ["What about?"] * 3
     assert Path("i.xml").read_text().startswith("<View>\n")
 
 

@@ -385,6 +385,10 @@ def test_a_table_has_the_reasons_and_room_for_labels(tmp_path: Path):
             "Column 'label' of the batch has the name of one that is added. Rename it.",
         ),
         (
+            {"to": "prodigy", "question": "Which flower?"},
+            "A file for prodigy has no place for a question. Ask it there, or export to label-studio.",
+        ),
+        (
             {"to": "doccanno"},
             (
                 "'doccanno' is no labeling tool. Use one of 'label-studio', 'prodigy', 'doccano', 'csv'. Did you "

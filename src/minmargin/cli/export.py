@@ -14,7 +14,7 @@ from minmargin.atomic import write_whole
 from minmargin.cli.app import app
 from minmargin.cli.options import AsJson, split
 from minmargin.cli.show import make_console
-from minmargin.cli.shown import BatchFile, Classes, Columns, ImageColumn, Predictions, TextColumn
+from minmargin.cli.shown import BatchFile, Classes, Columns, ImageColumn, Predictions, Question, TextColumn
 from minmargin.integrations.batch_files import read_batch
 from minmargin.integrations.exports import export
 from minmargin.integrations.items import Showing
@@ -44,6 +44,7 @@ def export_command(
     image_column: ImageColumn = None,
     columns: Columns = None,
     classes: Classes = None,
+    question: Question = None,
     predictions: Predictions = True,
     interface: Annotated[
         Path | None,
@@ -58,6 +59,7 @@ def export_command(
         image_column=image_column,
         columns=split(columns),
         classes=split(classes),
+        question=question,
     )
     export(showing, out, to=to.value, predictions=predictions)
     if interface is not None:

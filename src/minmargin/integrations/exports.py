@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from minmargin.atomic import write_whole
 from minmargin.errors import InputError, listing, nearest
-from minmargin.integrations.items import Showing
+from minmargin.integrations.items import QUESTION, Showing
 from minmargin.integrations.label_studio.tasks import make_tasks
 
 
@@ -29,6 +29,10 @@ def export(showing: Showing, path: str | Path, *, to: str, predictions: bool = T
     write = FORMATS.get(to)
     if write is None:
         raise InputError(f"{to!r} is no labeling tool. Use one of {listing(FORMATS)}.{nearest(to, FORMATS)}")
+    if to != "label-studio" and showing.question != QUESTION:
+        raise InputError(
+            f"A file for {to} has no place for a question. Ask it there, or export to label-studio."
+        )
     return write(showing, path, predictions)
 
 
