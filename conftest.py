@@ -13,5 +13,6 @@ _NEED_TORCH = [
     "src/minmargin/networks/modules.py",
     "src/minmargin/networks/steps.py",
     "src/minmargin/networks/training.py",
+    "tests/small_modules.py",
 ]
 collect_ignore_glob = [] if find_spec("torch") else _NEED_TORCH
