@@ -90,12 +90,11 @@ def to_class_scores(panel, n_outputs, softmax, first, scratch, scores):  # type:
     for k in range(n_models):
         at = k * n_outputs * DOUBLE_LANES
         if not softmax:
-            for i in range(
-                (n_classes - n_outputs) * DOUBLE_LANES
-            ):  # of two classes, one has no logit of its own
+            own = (n_classes - n_outputs) * DOUBLE_LANES  # of two classes, the first has no logit of its own
+            for i in range(own):
                 scratch[i] = -panel[at + i]
             for i in range(n_outputs * DOUBLE_LANES):
-                scratch[(n_classes - n_outputs) * DOUBLE_LANES + i] = panel[at + i]
+                scratch[own + i] = panel[at + i]
         elif n_outputs == 1:
             sigmoid_in_order(panel, at, scratch)
         else:
