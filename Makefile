@@ -35,12 +35,12 @@ test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% cove
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -q -k array_api tests/integrations  # which scikit-learn skips otherwise
 
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
-TORCH_TESTS := tests/gpu tests/networks tests/learners/test_mlp.py tests/learners/test_module.py \
+TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/learners/test_module_errors.py tests/property/test_network_screens.py tests/strategies/test_greedy_device.py \
-	tests/test_device.py tests/test_exclude.py tests/compare/test_compare.py tests/compare/test_game.py \
-	tests/paper/test_run.py tests/persistence/test_torch_learners.py tests/test_package.py docs/networks.md \
-	src/minmargin/gpu src/minmargin/networks
-TORCH_CODE := src/minmargin/gpu/*,src/minmargin/networks/*,src/minmargin/learners/m*.py,src/minmargin/learners/network.py
+	tests/test_device.py tests/pools/test_exclude.py tests/compare/test_compare.py tests/compare/test_game.py \
+	tests/experiments/paper/test_run.py tests/committee/storage/test_torch_learners.py tests/test_package.py docs/networks.md \
+	src/minmargin/compute/gpu src/minmargin/compute/networks src/minmargin/learners/networks
+TORCH_CODE := src/minmargin/compute/gpu/*,src/minmargin/compute/networks/*,src/minmargin/learners/networks/*,src/minmargin/learners/m*.py
 
 test-torch: $(VENV)/installed-torch  ## install torch and run the tests that need it; fails below 95% coverage of networks
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report= $(TORCH_TESTS)

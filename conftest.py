@@ -8,11 +8,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 _NEED_TORCH = [
-    "src/minmargin/gpu/*.py",
-    "src/minmargin/networks/fused*.py",
-    "src/minmargin/networks/modules.py",
-    "src/minmargin/networks/steps.py",
-    "src/minmargin/networks/training.py",
+    "src/minmargin/compute/gpu/*.py",
+    "src/minmargin/learners/networks/fused*.py",
+    "src/minmargin/learners/networks/modules.py",
+    "src/minmargin/learners/networks/steps.py",
+    "src/minmargin/learners/networks/training.py",
     "tests/small_modules.py",
 ]
 collect_ignore_glob = [] if find_spec("torch") else _NEED_TORCH

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from measuring import Report, Table, arguments_of, figure, in_own_process, seconds
-from minmargin.parcel import from_table, to_table
+from minmargin.scan.wire import from_table, to_table
 from minmargin.seeds import SeedTree
 from minmargin.topb import TopB
 from pool_files import folder_for_pools, write_files

@@ -74,7 +74,7 @@ def linear(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
     """Measure the kernels for linear committees on rows in device memory."""
     import torch  # noqa: PLC0415 - an extra
 
-    from minmargin.gpu.gaps import GapLook  # noqa: PLC0415 - imports torch
+    from minmargin.compute.gpu.gaps import GapLook  # noqa: PLC0415 - imports torch
 
     table = Table(
         "25 linear members, rows in device memory",
@@ -210,9 +210,9 @@ def training(report: Report, *, quick: bool) -> None:
     """Measure a step of 256 networks."""
     import torch  # noqa: PLC0415 - an extra
 
-    from minmargin.networks.dense import glorot, join  # noqa: PLC0415
-    from minmargin.networks.fused import fused_step  # noqa: PLC0415 - imports torch
-    from minmargin.networks.steps import AdamSettings, DenseState, plain_step  # noqa: PLC0415 - imports torch
+    from minmargin.compute.networks.dense import glorot, join  # noqa: PLC0415
+    from minmargin.learners.networks.fused import fused_step  # noqa: PLC0415 - imports torch
+    from minmargin.learners.networks.steps import AdamSettings, DenseState, plain_step  # noqa: PLC0415 - imports torch
 
     n_networks, n_rows = (16, 32) if quick else (256, 32)
     table = Table(

@@ -11,8 +11,8 @@ import numpy as np
 from rich.console import Console
 
 import minmargin as mm
-from minmargin import demo
 from minmargin.cli.demo import show_demo
+from minmargin.experiments import digits
 
 PICTURES = Path(__file__).parent / "pictures"
 BLUE, RED, GRAY = "#2f6fb3", "#c8553d", "#b8bec6"
@@ -66,7 +66,7 @@ def draw_line(panel: plt.Axes, weights: np.ndarray, intercept: float) -> None:
 
 def draw_demo() -> None:
     """Record what `minmargin demo` prints."""
-    batch, gain = demo.play(lambda stage, done, total: None)
+    batch, gain = digits.play(lambda stage, done, total: None)
     console = Console(record=True, width=96, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print("$ make demo", style="dim")
     show_demo(batch, gain, Path("demo"), console, Path("demo/report.html"))

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 from sklearn.datasets import load_digits
 
 import minmargin as mm
-from minmargin.demo import IMAGE_SHAPE, Draw
+from minmargin.experiments.digits import IMAGE_SHAPE, Draw
 from minmargin.learners import silent
 
 PICTURES = Path(__file__).parent / "pictures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from minmargin.paper.page import write_page
+from minmargin.experiments.paper.page import write_page
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures" / "paper"

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import minmargin as mm
-from minmargin import scan
+from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.learners.base import numeric_intake
-from minmargin.learners.network import NetworkScorer
-from minmargin.networks.dense import DenseNetworks
+from minmargin.learners.networks.scorer import NetworkScorer
+from minmargin.scan import scan
 
 STRATEGIES = [entry.name for entry in mm.strategies() if entry.name != "true-margin"]
 N_FEATURES = 33

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from minmargin.compare.results import NONE, Results
-from minmargin.paper.claims.measured import GaussianDraw, Place
+from minmargin.experiments.paper.claims.measured import GaussianDraw, Place
 
 SIZES = (10, 20, 40, 80, 160, 320)
 N_DRAWS = 8

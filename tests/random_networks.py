@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from minmargin.networks.dense import DenseNetworks
-from minmargin.networks.forward import reference_logits
+from minmargin.compute.networks.dense import DenseNetworks
+from minmargin.compute.networks.forward import reference_logits
 
 
 def random_networks(rng, n_networks, widths, scales=1.0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minmargin import margins
-from minmargin.cut import Cut
+from minmargin.topb import Cut
 
 #: The scores that a screen of members may be asked for, as the reference defines them.
 SCORES = {

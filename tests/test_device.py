@@ -148,7 +148,7 @@ def test_the_manifest_has_the_device_and_the_precision():
 def gpu(monkeypatch):
     """Pretend that a GPU was found, for the scan alone."""
     monkeypatch.setattr(
-        "minmargin.committee.resolve_device", lambda device: "cpu" if device == "cpu" else "cuda"
+        "minmargin.committee.committee.resolve_device", lambda device: "cpu" if device == "cpu" else "cuda"
     )
     monkeypatch.setattr("minmargin.selection.check_device", lambda _: None)
 
@@ -167,7 +167,9 @@ def test_a_pool_that_is_worth_it_goes_to_the_gpu_by_itself(gpu, monkeypatch):
     committee = mm.fit_committee(LABELED, LABELS, n_models=2)
     unknown_length = committee.bind(iter([X]))
     assert committee._device(unknown_length, "auto") == "cuda"
-    monkeypatch.setattr("minmargin.committee._WORTH_A_GPU", committee.scorer.multiplications * len(X))
+    monkeypatch.setattr(
+        "minmargin.committee.committee._WORTH_A_GPU", committee.scorer.multiplications * len(X)
+    )
     assert committee._device(committee.bind(X), "auto") == "cuda"
     assert committee._device(committee.bind(X[:-1]), "auto") == "cpu"
 
@@ -197,7 +199,7 @@ def test_a_learner_without_a_screen_is_asked_as_it_is_whatever_the_device(gpu):
 
 def test_exact_scores_are_made_on_the_cpu_and_fast_ones_on_the_device(gpu, monkeypatch):
     committee = mm.fit_committee(LABELED, LABELS, n_models=2, random_state=0)
-    monkeypatch.setattr("minmargin.committee.check_device", lambda _: None)
+    monkeypatch.setattr("minmargin.committee.committee.check_device", lambda _: None)
     asked = []
     screen = type(committee.scorer).screen
 

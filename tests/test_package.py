@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -27,63 +28,13 @@ OPTIONAL = [
     "numba",
 ]
 
-# The way of the data. A module may import only from its own group and the groups before it.
-ORDER = [
-    [
-        "version",
-        "errors",
-        "checks",
-        "seeds",
-        "threads",
-        "device",
-        "margins",
-        "rows",
-        "atomic",
-        "lock",
-        "schema",
-        "fingerprint",
-        "manifest",
-    ],
-    [
-        "bootstrap",
-        "lanes",
-        "simd",
-        "kernels",
-        "intake",
-        "topb",
-        "cut",
-        "pools",
-        "labels",
-        "rough",
-        "bounds",
-        "screen",
-    ],
-    ["labeled"],
-    ["networks", "gpu"],
-    ["learners"],
-    ["progress"],
-    ["provenance", "candidates"],
-    ["undecided"],
-    ["strategies"],
-    ["line"],
-    ["engines"],
-    ["exclusion", "source"],
-    ["scan"],
-    ["parcel", "checkpoint", "fragmented"],
-    ["origin"],
-    ["batch"],
-    ["training"],
-    ["committee", "persistence"],
-    ["selection"],
-    ["report"],
-    ["campaign"],
-    ["integrations"],
-    ["datasets"],
-    ["compare"],
-    ["paper"],
-    ["demo", "doctor"],
-    ["cli", "__init__"],
-]
+ROOT = SOURCE.parents[1]
+
+
+def rooms() -> list[list[str]]:
+    """Return the rows of the map in CONTRIBUTING: in each, units of the package that may import one another."""
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)
+    return [re.findall(r"`(\w+)/?`", row) for row in rows]
 
 
 def test_importing_the_package_loads_no_optional_library():
@@ -103,21 +54,33 @@ def imports(path):
             yield from inner[:1] or [alias.name for alias in node.names]
 
 
-def module_of(path):
+def unit_of(path):
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
+def test_the_map_shows_every_unit_of_the_package_once():
+    found = {path.stem for path in SOURCE.glob("*.py")} | {
+        path.parent.name for path in SOURCE.glob("*/__init__.py")
+    }
+    assert sorted(name for row in rooms() for name in row) == sorted(found - {"__init__"})
+
+
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_backwards_along_the_way_of_the_data(path):
-    rank = {name: place for place, group in enumerate(ORDER) for name in group}
+def test_imports_point_upwards_in_the_map(path):
+    rank = {name: place for place, row in enumerate([*rooms(), ["__init__"]]) for name in row}
     for imported in imports(path):
         if (str(path.relative_to(SOURCE)), imported) in DOORS:
             continue
-        assert rank[imported] <= rank[module_of(path)], f"{path.name} imports {imported}, which comes later"
+        assert rank[imported] <= rank[unit_of(path)], f"{path.name} imports {imported}, which comes later"
+
+
+def test_only_the_command_line_imports_experiments():
+    importers = {unit_of(path) for path in SOURCE.rglob("*.py") if "experiments" in imports(path)}
+    assert importers <= {"experiments", "cli"}
 
 
 def test_every_public_name_is_documented():
-    reference = (SOURCE.parents[1] / "docs" / "reference.md").read_text()
+    reference = (ROOT / "docs" / "reference.md").read_text()
     for name in mm.__all__:
         value = getattr(mm, name)
         assert name == "__version__" or value.__doc__, f"{name} has no docstring"

@@ -7,8 +7,7 @@ over pools of any size.
 from typing import TYPE_CHECKING, Any
 
 from minmargin.batch import Batch
-from minmargin.candidates import Candidates
-from minmargin.committee import Committee, fit_committee
+from minmargin.committee.committee import Committee, fit_committee
 from minmargin.compare import compare
 from minmargin.errors import (
     DataWarning,
@@ -31,13 +30,14 @@ from minmargin.strategies import (
     register_strategy,
     strategies,
 )
+from minmargin.strategies.candidates import Candidates
 from minmargin.version import __version__
 
 if TYPE_CHECKING:
     from minmargin.campaign import Campaign
+    from minmargin.committee.storage.loading import load_committee
     from minmargin.compare.comparison import Comparison
     from minmargin.learners.batched import BatchedLogisticRegression
-    from minmargin.persistence.loading import load_committee
 
 __all__ = [
     "BalancedMargin",
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> Any:
         return Comparison
     # Few programs load a committee.
     if name == "load_committee":
-        from minmargin.persistence.loading import load_committee  # noqa: PLC0415 - see above
+        from minmargin.committee.storage.loading import load_committee  # noqa: PLC0415 - see above
 
         return load_committee
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

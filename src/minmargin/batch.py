@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.atomic import write_whole
+from minmargin.data.rows import Frame
 from minmargin.errors import DataWarning, InputError, MissingExtraError, listing
-from minmargin.learners import Progress, silent
-from minmargin.origin import Origin
-from minmargin.rows import Frame
+from minmargin.files import write_whole
+from minmargin.progress import Progress, silent
+from minmargin.scan.again import Origin
 from minmargin.topb import Ranked
 
 

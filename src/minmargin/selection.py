@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from minmargin.batch import Batch
-from minmargin.checkpoint import seed_of
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.committee import CHUNK_SIZE, Committee
+from minmargin.committee.committee import CHUNK_SIZE, Committee
+from minmargin.committee.provenance import Preprocess
+from minmargin.committee.training import Training
 from minmargin.device import check_device, check_precision
-from minmargin.engines import resolve_engine
-from minmargin.labeled import LabeledSet
-from minmargin.learners import Progress, silent
-from minmargin.provenance import Preprocess
-from minmargin.source import bind_pool, check_batch_size
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.pools.source import bind_pool, check_batch_size
+from minmargin.progress import Progress, silent
+from minmargin.scan.checkpoint import seed_of
+from minmargin.scan.engines import resolve_engine
 from minmargin.strategies import check_strategy, resolve_strategy
-from minmargin.training import Training
 
 
 def select(

@@ -14,7 +14,7 @@ import pytest
 import minmargin as mm
 from campaign.flowers import TRUTH
 from minmargin.campaign.tables import checksum
-from minmargin.lock import LockError, locked_folder
+from minmargin.files import LockError, locked_folder
 
 PLAYER = Path(__file__).with_name("player.py")
 N_ROUNDS = 4

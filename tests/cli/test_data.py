@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from minmargin import cli
 from minmargin.cli import data  # noqa: F401 - importing a command registers it
-from minmargin.datasets import DATASETS, DataFile, Dataset, Table
-from minmargin.datasets.places import find_file
+from minmargin.experiments.datasets import DATASETS, DataFile, Dataset, Table
+from minmargin.experiments.datasets.places import find_file
 
 CONTENT = b"1,0\n2,1\n"
 CHECKSUM = hashlib.sha256(CONTENT).hexdigest()

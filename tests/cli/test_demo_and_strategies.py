@@ -14,8 +14,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import minmargin as mm
-from minmargin import demo
 from minmargin.cli import app
+from minmargin.experiments import digits
 
 
 def commands(group: Any, *names: str) -> Iterator[str]:
@@ -76,9 +76,9 @@ def test_strategies_are_listed_as_json() -> None:
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo of two draws and small batches, without the 25 members of min-margin."""
-    monkeypatch.setattr(demo, "N_DRAWS", 2)
-    monkeypatch.setattr(demo, "BATCH_SIZE", 20)
-    monkeypatch.setattr(demo, "STRATEGIES", ("margin", "random"))
+    monkeypatch.setattr(digits, "N_DRAWS", 2)
+    monkeypatch.setattr(digits, "BATCH_SIZE", 20)
+    monkeypatch.setattr(digits, "STRATEGIES", ("margin", "random"))
 
 
 @pytest.mark.usefixtures("small_demo")
@@ -95,7 +95,7 @@ def test_the_demo_writes_a_batch_and_says_what_the_labels_bought(tmp_path: Path)
     assert (result["draws"], result["batch_size"]) == (2, 20)
     assert list(result["accuracy"]) == ["before", "margin", "random"]
     assert all(0.5 < each["mean"] <= 1 for each in result["accuracy"].values())
-    assert result["manifest"]["pool"]["rows"] == 1797 - demo.N_LABELED - demo.N_TEST
+    assert result["manifest"]["pool"]["rows"] == 1797 - digits.N_LABELED - digits.N_TEST
     with (out / "batch.csv").open() as file:
         rows = [int(record["row"]) for record in csv.DictReader(file)]
     assert rows == pq.read_table(out / "batch.parquet")["row"].to_pylist()

@@ -14,13 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import minmargin as mm
-from minmargin import doctor
-from minmargin.cli import app
-from minmargin.doctor import EXTRAS, Finding
+from minmargin.cli import app, findings
+from minmargin.cli.findings import EXTRAS, Finding
 
 
 def found() -> dict[str, Finding]:
-    return {finding.name: finding for finding in doctor.examine()}
+    return {finding.name: finding for finding in findings.examine()}
 
 
 def test_a_machine_that_runs_the_tests_is_well() -> None:
@@ -38,7 +37,7 @@ def test_machines_are_told_the_same_as_json(monkeypatch: pytest.MonkeyPatch) -> 
         Finding("folders", "data sets", "nowhere", "It is gone. Bring it back."),
         Finding("trial", "a", "b"),
     ]
-    monkeypatch.setattr(doctor, "examine", lambda: iter(findings))
+    monkeypatch.setattr(findings, "examine", lambda: iter(findings))
     result = CliRunner().invoke(app, ["doctor", "--json"])
     assert result.exit_code == 1
     assert json.loads(result.stdout) == {
@@ -56,7 +55,7 @@ def test_machines_are_told_the_same_as_json(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_is_wrong_is_said_last_and_decides_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "examine", lambda: iter([Finding("a", "b [c]", "d", "Mend [d].")]))
+    monkeypatch.setattr(findings, "examine", lambda: iter([Finding("a", "b [c]", "d", "Mend [d].")]))
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == 1
     assert [line.split() for line in result.stdout.splitlines()] == [
@@ -84,7 +83,7 @@ def test_a_missing_extra_is_no_complaint_and_says_how_to_get_it(monkeypatch: pyt
 
 def test_a_data_folder_that_does_not_exist_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MINMARGIN_DATA", str(tmp_path / "gone"))
-    first = next(each for each in doctor._folders() if each.name == "data sets")
+    first = next(each for each in findings._folders() if each.name == "data sets")
     assert first.wrong == "MINMARGIN_DATA names a folder that does not exist. Make it, or name another."
 
 
@@ -93,10 +92,10 @@ def test_no_place_for_compiled_code_is_wrong(monkeypatch: pytest.MonkeyPatch) ->
         def __getattr__(self, name: str) -> Any:
             raise RuntimeError("cannot cache function 'f'")
 
-    monkeypatch.setitem(sys.modules, "minmargin.kernels", None)
+    monkeypatch.setitem(sys.modules, "minmargin.compute.canonical", None)
     monkeypatch.delattr(mm, "kernels", raising=False)
     monkeypatch.setitem(sys.modules, "minmargin", Broken("minmargin"))
-    assert list(doctor._folders())[-1].wrong == (
+    assert list(findings._folders())[-1].wrong == (
         "Compiled code cannot be kept (cannot cache function 'f'). Set NUMBA_CACHE_DIR to a folder that can be written."
     )
 
@@ -117,8 +116,8 @@ def test_no_place_for_compiled_code_is_wrong(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_trial_that_goes_wrong_is_told(
     monkeypatch: pytest.MonkeyPatch, spoil: Callable[..., Any], complaint: str
 ) -> None:
-    monkeypatch.setattr("minmargin.committee.fit_committee", spoil)
-    assert doctor._trial().wrong == complaint
+    monkeypatch.setattr("minmargin.committee.committee.fit_committee", spoil)
+    assert findings._trial().wrong == complaint
 
 
 # GPUs, with a torch that is made up
@@ -127,8 +126,8 @@ def test_a_trial_that_goes_wrong_is_told(
 def pretend(monkeypatch: pytest.MonkeyPatch, *, torch: Any, driver: bool) -> Finding:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: torch)
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(doctor, "nvidia_driver_loads", lambda: driver)
-    return doctor._gpu()
+    monkeypatch.setattr(findings, "nvidia_driver_loads", lambda: driver)
+    return findings._gpu()
 
 
 def made_up_torch(names: list[str]) -> Any:

@@ -59,7 +59,7 @@ def test_without_matplotlib_nothing_is_run_in_vain(minmargin, tmp_path, monkeypa
 
 
 def test_all_leaves_out_what_needs_torch_where_there_is_none(minmargin, tmp_path, monkeypatch):
-    from minmargin.paper import reproduce  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.paper import reproduce  # noqa: PLC0415 - slow to import
 
     monkeypatch.setattr(reproduce, "find_spec", lambda _: None)
     monkeypatch.setattr(reproduce, "NAMES", ("tuning", "mnist", "large"))

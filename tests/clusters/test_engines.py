@@ -10,13 +10,13 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import minmargin as mm
-from minmargin import fragmented
+from minmargin.scan import fragments
 
 
 @pytest.fixture(autouse=True)
 def small_fragments(monkeypatch):
-    monkeypatch.setattr(fragmented, "_FRAGMENT_ROWS", 2000)
-    monkeypatch.setattr(fragmented, "_TIMES_THE_BATCH", 1)
+    monkeypatch.setattr(fragments, "_FRAGMENT_ROWS", 2000)
+    monkeypatch.setattr(fragments, "_TIMES_THE_BATCH", 1)
 
 
 def assert_same(there, here):

@@ -257,7 +257,7 @@ def test_errors_come_before_anything_is_trained(settings, message, monkeypatch):
     def train(*_, **__):
         raise AssertionError("something was trained")
 
-    monkeypatch.setattr("minmargin.training.Training.fit", train)
+    monkeypatch.setattr("minmargin.committee.training.Training.fit", train)
     with pytest.raises(InputError) as error:
         compare(**settings)
     assert str(error.value) == message

@@ -43,10 +43,14 @@ ELSEWHERE = [
     (r"^make ", "Makefile", "the targets are what CI is made of"),
     (r"^(pip|python3|source) ", "Makefile", "makes a new environment, as the targets do"),
     (r"-m pytest", "make test", "these tests, again"),
-    (r" --help$", "tests/test_docs.py", "compared with the page of commands"),
+    (r" --help$", "tests/docs/test_docs.py", "compared with the page of commands"),
     (r"--install-completion", "tests/cli/test_manners.py", "changes the files of the user's shell"),
     (r"^minmargin reproduce", "make reproduce-quick", "minutes at best, hours on the real data"),
-    (r"^minmargin data (fetch|verify)|fetch_dataset\(", "tests/datasets", "needs the network, or the data"),
+    (
+        r"^minmargin data (fetch|verify)|fetch_dataset\(",
+        "tests/experiments/datasets",
+        "needs the network, or the data",
+    ),
     (
         r"label-studio-venv/|COLLECT_ANALYTICS|LABEL_STUDIO_API_KEY|^minmargin [a-z-]+ (push|pull)|import Showing",
         "make test-labelling",

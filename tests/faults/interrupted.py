@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from faults.situation import N_FILES, Row, Situation, ended, expect, only_whole_files, read_batch, started
-from minmargin.checkpoint import read_state
+from minmargin.scan.checkpoint import read_state
 
 _MOST_SECONDS = 2.0  # one second is the aim; the machine may be busy
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from faults.situation import Outcome, Row, Situation, ended, expect, read_batch, started
-from minmargin.checkpoint import read_state
+from minmargin.scan.checkpoint import read_state
 
 _PAUSE = 0.02
 _KILLS_OF_ONE = 5  # selection

@@ -28,7 +28,7 @@ from faults.situation import (
     started,
     wait_until,
 )
-from minmargin.checkpoint import read_state
+from minmargin.scan.checkpoint import read_state
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 import minmargin as mm
-from minmargin import checkpoint, cli, fragmented
+from minmargin import cli
 from minmargin.batch import Batch
+from minmargin.scan import checkpoint, fragments
 
 
 def main() -> int:
@@ -49,8 +50,8 @@ def _warm_up() -> None:
 
 
 def _small_steps(pause: float) -> None:
-    fragmented._FRAGMENT_ROWS = 1
-    fragmented._TIMES_THE_BATCH = 0
+    fragments._FRAGMENT_ROWS = 1
+    fragments._TIMES_THE_BATCH = 0
     checkpoint._SECONDS = 0.0
     write_if_due = checkpoint.Checkpoint.write_if_due
 

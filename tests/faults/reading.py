@@ -28,7 +28,7 @@ from faults.damaging import (
     read_by_others,
     write_pool,
 )
-from minmargin import checkpoint, fragmented
+from minmargin.scan import checkpoint, fragments
 
 BATCH_SIZE, SEED, OTHER_SCHEMAS = 15, 0, 0.15
 ERROR, RIGHT, AS_THEY_ARE = "refused", "harmless", "read as they are (no checksum covers the numbers)"
@@ -80,7 +80,7 @@ class Reader:
 
     def prepare_checkpoint(self) -> None:
         """Write the state of a selection that was interrupted in the middle, and a pool."""
-        fragmented._FRAGMENT_ROWS, fragmented._TIMES_THE_BATCH, checkpoint._SECONDS = 1, 0, 0.0
+        fragments._FRAGMENT_ROWS, fragments._TIMES_THE_BATCH, checkpoint._SECONDS = 1, 0, 0.0
         self.pool_path = self.folder / "pool.parquet"
         write_pool(self.table, self.pool_path)
 

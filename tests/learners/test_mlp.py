@@ -15,9 +15,9 @@ from minmargin.learners.mlp import hold_out, standardized
 
 torch = pytest.importorskip("torch")
 
-from minmargin.networks.jobs import Job  # noqa: E402 - needs torch
-from minmargin.networks.steps import AdamSettings  # noqa: E402 - as above
-from minmargin.networks.training import train_dense  # noqa: E402 - as above
+from minmargin.learners.networks.jobs import Job  # noqa: E402 - needs torch
+from minmargin.learners.networks.steps import AdamSettings  # noqa: E402 - as above
+from minmargin.learners.networks.training import train_dense  # noqa: E402 - as above
 
 X, Y = load_iris(return_X_y=True)
 SMALL = {"hidden": (6,), "epochs": 8, "batch_size": 16}

@@ -17,8 +17,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
+from minmargin.data.schema import schema_of
 from minmargin.learners.preprocess import TablePreprocessor
-from minmargin.schema import schema_of
 
 X, y = load_iris(return_X_y=True)
 LABELED, LABELS = X[::5], y[::5]

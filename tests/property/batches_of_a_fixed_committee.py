@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
-from minmargin import scan
 from minmargin.learners.base import numeric_intake
 from minmargin.learners.linear import LinearScorer
+from minmargin.scan import scan
 
 STRATEGIES = [entry.name for entry in mm.strategies() if entry.name != "true-margin"]
 

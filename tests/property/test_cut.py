@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from minmargin.cut import Cut
+from minmargin.topb import Cut
 
 SCORES = arrays(np.float64, st.integers(0, 200), elements=st.floats(0.0, 1.0))
 

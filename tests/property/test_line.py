@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minmargin import undecided
-from minmargin.candidates import Candidates
-from minmargin.line import Deciders, Line
+from minmargin.scan import waiting
+from minmargin.scan.shortlisting import Deciders, Line
+from minmargin.scan.waiting import Part
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Shortlist
+from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Near
-from minmargin.undecided import Part
 
 SEEDS = SeedTree(3)
 
@@ -81,8 +81,8 @@ def kept_by_line(scores, size, cuts, slack, silent, excluded, threads=None, shar
 def few_may_wait():
     """So that rows which wait become many every now and then."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(undecided, "_FEW_ROWS", 4)
-        patch.setattr(undecided, "_MOST_BYTES", 400)
+        patch.setattr(waiting, "_FEW_ROWS", 4)
+        patch.setattr(waiting, "_MOST_BYTES", 400)
         yield
 
 
@@ -116,8 +116,8 @@ def test_threads_share_out_what_is_scored_canonically():
 
 
 def test_with_a_sharp_screen_hardly_more_than_the_batch_is_scored_canonically(monkeypatch):
-    monkeypatch.setattr(undecided, "_FEW_ROWS", 4096)
-    monkeypatch.setattr(undecided, "_MOST_BYTES", 1 << 24)
+    monkeypatch.setattr(waiting, "_FEW_ROWS", 4096)
+    monkeypatch.setattr(waiting, "_MOST_BYTES", 1 << 24)
     scores = np.random.default_rng(0).random(20_000)
     _, n_decided = kept_by_line(scores, 100, list(range(1000, 20_000, 1000)), 1e-12, False, set())
     assert n_decided == 100

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import brute_force
 from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_rows
-from minmargin.networks.dense import DenseNetworks, join
-from minmargin.networks.forward import NetworkModels, reference_logits
-from minmargin.networks.screen import NetworkScreen, ScreenedNetworks
+from minmargin.compute.networks.dense import DenseNetworks, join
+from minmargin.compute.networks.forward import NetworkModels, reference_logits
+from minmargin.compute.networks.screen import NetworkScreen, ScreenedNetworks
 from random_networks import random_networks, rows_on_a_boundary
 from soundness import SCORES, assert_keeps_what_belongs
 

@@ -8,11 +8,11 @@ from numba import njit
 from scipy import sparse
 
 import minmargin as mm
-from minmargin import lanes
-from minmargin.cut import Cut
-from minmargin.kernels import linear_class_scores
-from minmargin.screen import LinearScreen
-from minmargin.simd import add_margins
+from minmargin.compute.canonical import linear_class_scores
+from minmargin.compute.cpu import llvm
+from minmargin.compute.cpu.screen import LinearScreen
+from minmargin.compute.cpu.simd import add_margins
+from minmargin.topb import Cut
 from soundness import SCORES, assert_keeps_what_belongs, links
 
 SCALES = [1e-45, 1e-38, 1e-20, 1e-3, 1.0, 1e3, 1e10, 1e25, 1e38]
@@ -144,15 +144,15 @@ def test_the_rough_exponential_errs_no_more_than_is_allowed_for():
 
     @njit
     def margins_of(logits, out):
-        sums = np.empty(4 * lanes.LANES, np.float32)
-        for start in range(0, len(logits), lanes.LANES):
-            add_margins(logits[start : start + lanes.LANES], 1, 1, sums)
-            out[start : start + lanes.LANES] = sums[: lanes.LANES]
+        sums = np.empty(4 * llvm.LANES, np.float32)
+        for start in range(0, len(logits), llvm.LANES):
+            add_margins(logits[start : start + llvm.LANES], 1, 1, sums)
+            out[start : start + llvm.LANES] = sums[: llvm.LANES]
 
     z = np.linspace(0, 30, 1 << 20, dtype=np.float32)
     rough = np.empty_like(z)
     margins_of(z, rough)
-    allowed = 2 * lanes.EXP_ERROR * np.exp(-z.astype(np.float64)) + 3 * 2.0**-24
+    allowed = 2 * llvm.EXP_ERROR * np.exp(-z.astype(np.float64)) + 3 * 2.0**-24
     assert (np.abs(rough - np.tanh(z.astype(np.float64) / 2)) <= allowed).all()
 
 

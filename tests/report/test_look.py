@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import minmargin as mm
-from minmargin.learners import silent
+from minmargin.progress import silent
 from minmargin.report import look as looks
 from minmargin.report.look import Look, evenly, look_again
 

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import minmargin as mm
-from minmargin.learners import silent
+from minmargin.progress import silent
 from minmargin.report import look as looks
 from minmargin.report.batch import Wishes, make_report
 from parsed_page import ParsedPage

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 
 import minmargin as mm
-from minmargin.learners import silent
+from minmargin.progress import silent
 from minmargin.report.look import look_again
 from minmargin.report.spread import compare_batches, spread_of
 

@@ -11,7 +11,7 @@ from minmargin.strategies import greedy as strategies
 
 pytest.importorskip("torch")
 
-from minmargin.gpu import greedy
+from minmargin.compute.gpu import greedy
 
 rng = np.random.default_rng(0)
 LABELED, POOL = rng.normal(size=(40, 6)), rng.normal(size=(300, 6))
@@ -32,7 +32,7 @@ def launches(monkeypatch):
     monkeypatch.setattr(greedy, "fits", lambda *_: True)
     monkeypatch.setattr(strategies, "resolve_device", lambda _: "cuda")
     # The scan before it is another matter.
-    monkeypatch.setattr("minmargin.committee.Committee._device", lambda *_, **__: "cpu")
+    monkeypatch.setattr("minmargin.committee.committee.Committee._device", lambda *_, **__: "cpu")
     return started
 
 

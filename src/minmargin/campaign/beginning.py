@@ -18,13 +18,13 @@ from minmargin.campaign.measuring import labeled_set
 from minmargin.campaign.settings import FILE, Settings
 from minmargin.campaign.tables import read_ids, with_labels, write_table
 from minmargin.campaign.values import Kind, from_text, kind_of, to_text
+from minmargin.committee.training import Training
+from minmargin.data.schema import missing_column
 from minmargin.errors import InputError
-from minmargin.lock import LOCK, locked_folder
+from minmargin.files import LOCK, locked_folder
+from minmargin.pools.source import Source, bind_pool, check_batch_size
 from minmargin.pools.uris import is_uri
-from minmargin.schema import missing_column
-from minmargin.source import Source, bind_pool, check_batch_size
 from minmargin.strategies import check_strategy, resolve_strategy
-from minmargin.training import Training
 
 
 @dataclass(frozen=True)

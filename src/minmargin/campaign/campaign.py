@@ -23,11 +23,12 @@ from minmargin.campaign.status import Status, status_of
 from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
+from minmargin.committee.provenance import Preprocess
 from minmargin.errors import DataWarning, InputError, MinMarginError, listing
-from minmargin.learners import LEARNERS, Progress, resolve_learner, silent
+from minmargin.files import LockError
+from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_in_current_folder, is_reference, make_learner
-from minmargin.lock import LockError
-from minmargin.provenance import Preprocess
+from minmargin.progress import Progress, silent
 from minmargin.seeds import SeedTree
 
 

@@ -15,7 +15,7 @@ from minmargin.campaign.journal import Journal, Round
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import labeled_table, read_table, write_table
 from minmargin.errors import InputError
-from minmargin.lock import locked_folder
+from minmargin.files import locked_folder
 
 #: Where pushes to a labeling tool are remembered.
 PROJECT_FILE = "label-studio.json"

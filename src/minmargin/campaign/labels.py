@@ -12,10 +12,10 @@ import narwhals as nw
 
 from minmargin.campaign.journal import Label
 from minmargin.campaign.values import Kind, to_text
+from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError, listing, nearest
 from minmargin.pools import is_path, open_pool
 from minmargin.pools.formats import suffix_of
-from minmargin.schema import as_rows, is_missing, missing_column
 
 _JSON_LINES = {".jsonl", ".ndjson"}
 _UNCHANGED = "no label was added."

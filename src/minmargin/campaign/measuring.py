@@ -17,13 +17,13 @@ from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import read_table
 from minmargin.campaign.values import to_text
-from minmargin.committee import Committee
+from minmargin.committee.committee import Committee
+from minmargin.committee.training import Training
+from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
-from minmargin.labeled import LabeledSet
-from minmargin.labels import encode_labels
-from minmargin.learners import silent
-from minmargin.rows import take_rows
-from minmargin.training import Training
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled.labels import encode_labels
+from minmargin.progress import silent
 
 
 class Tally(NamedTuple):

@@ -6,11 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from minmargin.atomic import write_whole
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
 from minmargin.errors import listing
+from minmargin.files import write_whole
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -10,14 +10,14 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from minmargin.atomic import write_whole
 from minmargin.campaign.journal import Label
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, kind_of, to_text
+from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError
-from minmargin.labels import as_labels
+from minmargin.files import write_whole
+from minmargin.labeled.labels import as_labels
 from minmargin.pools import is_path, open_pool, read_frame
-from minmargin.schema import as_rows, is_missing, missing_column
 
 
 def read_rows(source: Any, what: str) -> pa.Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from minmargin.datasets import DATASETS
-from minmargin.engines import ENGINES
+from minmargin.experiments.datasets import DATASETS
 from minmargin.learners import LEARNERS
+from minmargin.scan.engines import ENGINES
 from minmargin.strategies import strategies
 
 

@@ -16,7 +16,8 @@ from minmargin.cli.completion import complete_dataset
 from minmargin.cli.options import AsJson
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table
-from minmargin.datasets import (
+from minmargin.errors import InputError
+from minmargin.experiments.datasets import (
     DATASETS,
     Dataset,
     FileStatus,
@@ -26,7 +27,6 @@ from minmargin.datasets import (
     find_file,
     verify_dataset,
 )
-from minmargin.errors import InputError
 
 data_app = typer.Typer(name="data", help="List, fetch and verify public data sets.")
 app.add_typer(data_app)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from minmargin.atomic import write_json
 from minmargin.batch import Batch
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
 from minmargin.errors import MissingExtraError
+from minmargin.files import write_json
 
 if TYPE_CHECKING:
-    from minmargin.demo import Gain
+    from minmargin.experiments.digits import Gain
 
 
 @app.command("demo", epilog="Example:\n\n  minmargin demo --out demo")
@@ -28,15 +28,15 @@ def demo_command(
     ] = False,
 ) -> None:
     """Pick digits to label, and show what their labels bought next to plain margin and random."""
-    from minmargin import demo  # noqa: PLC0415 - loads the data sets of scikit-learn
+    from minmargin.experiments import digits  # noqa: PLC0415 - loads the data sets of scikit-learn
 
     with progress_bars() as progress:
-        batch, gain = demo.play(progress)
+        batch, gain = digits.play(progress)
     out.mkdir(parents=True, exist_ok=True)
     batch.to_parquet(out / "batch.parquet")
     batch.to_csv(out / "batch.csv")
     report = write_report(batch, out)
-    result = {"draws": demo.N_DRAWS, "batch_size": demo.BATCH_SIZE, "accuracy": gain.summary()}
+    result = {"draws": digits.N_DRAWS, "batch_size": digits.BATCH_SIZE, "accuracy": gain.summary()}
     write_json(out / "result.json", {**result, "manifest": batch.manifest})
     if as_json:
         typer.echo(json.dumps(result, indent=2))
@@ -46,7 +46,7 @@ def demo_command(
 
 def write_report(batch: Batch, out: Path) -> Path | None:
     """Write the report of the demo's batch and return its path; None without the libraries for it, which are extras."""
-    from minmargin.demo import IMAGE_SHAPE  # noqa: PLC0415 - as above
+    from minmargin.experiments.digits import IMAGE_SHAPE  # noqa: PLC0415 - as above
 
     try:
         return batch.report(out / "report.html", image_shape=IMAGE_SHAPE, command="minmargin demo")

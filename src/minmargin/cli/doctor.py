@@ -20,7 +20,7 @@ def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")] = False,
 ) -> None:
     """Show versions, cores, GPU, extras and folders, and try a selection. Leaves with 1 if something is wrong."""
-    from minmargin.doctor import Finding, examine  # noqa: PLC0415 - loads the data sets' registry and more
+    from minmargin.cli.findings import Finding, examine  # noqa: PLC0415 - loads the data sets' registry and more
 
     findings: list[Finding] = []
     console = make_console(quiet=as_json)

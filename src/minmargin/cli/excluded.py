@@ -10,9 +10,9 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from minmargin.data.rows import Frame
 from minmargin.errors import InputError, listing
 from minmargin.pools import open_pool
-from minmargin.rows import Frame
 
 _APOSTROPHE = r"^'[=+\-@\t\r\n]"  # before what a spreadsheet would run: Batch.to_csv puts it there
 

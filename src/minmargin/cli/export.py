@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from minmargin.atomic import write_whole
 from minmargin.cli.app import app
 from minmargin.cli.options import AsJson, split
 from minmargin.cli.show import make_console
 from minmargin.cli.shown import BatchFile, Classes, Columns, ImageColumn, Predictions, Question, TextColumn
+from minmargin.files import write_whole
 from minmargin.integrations.batch_files import read_batch
 from minmargin.integrations.exports import export
 from minmargin.integrations.items import Showing

@@ -15,11 +15,11 @@ from minmargin.cli.completion import (
     complete_learner,
     complete_strategy,
 )
+from minmargin.data.schema import missing_column
 from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
 from minmargin.learners.reference import is_reference
 from minmargin.report.pages import check_page
-from minmargin.schema import missing_column
 
 
 class PreprocessChoice(StrEnum):

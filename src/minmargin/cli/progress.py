@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.progress import ProgressColumn
 
 from minmargin.cli.manners import manners
-from minmargin.learners import Progress, silent
-from minmargin.progress import terminal_bars
+from minmargin.progress import Progress, silent, terminal_bars
 
 
 @contextmanager

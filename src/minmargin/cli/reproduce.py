@@ -55,9 +55,9 @@ def reproduce_command(
         raise MissingExtraError(
             "The figures need matplotlib, which is not installed. Use pip install 'minmargin[report]'."
         )
-    from minmargin.paper.claims import Measured, judge  # noqa: PLC0415 - slow to import
-    from minmargin.paper.page import write_page  # noqa: PLC0415 - slow to import
-    from minmargin.paper.reproduce import NAMES, can_run, reproduce  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.paper.claims import Measured, judge  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.paper.page import write_page  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.paper.reproduce import NAMES, can_run, reproduce  # noqa: PLC0415 - slow to import
 
     console = make_console()
     names = [each for each in NAMES if can_run(each)] if name == _ALL else [name]

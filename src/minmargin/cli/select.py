@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 
-from minmargin.atomic import check_writable, write_json
 from minmargin.batch import writer_for
 from minmargin.cli.app import app
 from minmargin.cli.excluded import read_excluded, refuse_to_replace
@@ -43,6 +42,7 @@ from minmargin.cli.options import (
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
 from minmargin.errors import InputError
+from minmargin.files import check_writable, write_json
 from minmargin.learners.reference import is_reference, make_learner
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown

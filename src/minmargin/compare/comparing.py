@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.learners import Progress, silent
-from minmargin.provenance import Preprocess
+from minmargin.committee.provenance import Preprocess
+from minmargin.progress import Progress, silent
 
 if TYPE_CHECKING:
     from minmargin.compare.comparison import Comparison

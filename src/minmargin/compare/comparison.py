@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minmargin.atomic import write_json, write_whole
 from minmargin.compare.advice import advise, reference
 from minmargin.compare.played import Line, Played
 from minmargin.compare.results import NONE
@@ -23,6 +22,7 @@ from minmargin.compare.statistics import adjust, decide, join, paired_difference
 from minmargin.compare.tables import ScoreTable, score_table
 from minmargin.compare.words import Words
 from minmargin.errors import InputError, MissingExtraError, listing, nearest
+from minmargin.files import write_json, write_whole
 
 _VERDICTS = {1: "better", 0: "no clear difference", -1: "worse"}
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.labeled import LabeledSet
-from minmargin.rows import take_rows
+from minmargin.data.rows import take_rows
+from minmargin.labeled.labeled_set import LabeledSet
 
 #: Numbers of rows in a table.
 RowNumbers: TypeAlias = NDArray[np.intp]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from minmargin.atomic import write_whole
 from minmargin.compare.advice import reference
 from minmargin.compare.played import Line, Played
 from minmargin.compare.statistics import paired_difference
 from minmargin.compare.words import Words
 from minmargin.errors import InputError
+from minmargin.files import write_whole
 from minmargin.report.drawing import COLORS, Axes, Figure, drawn, inline
 
 if TYPE_CHECKING:

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee import Committee
+from minmargin.committee.committee import Committee
+from minmargin.committee.training import Training
 from minmargin.compare.deals import Deal, RowNumbers, part_of
 from minmargin.compare.results import NONE, Outcome
 from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
-from minmargin.learners import silent
+from minmargin.data.rows import take_rows
 from minmargin.pools.memory import MemoryPool
-from minmargin.rows import take_rows
+from minmargin.progress import silent
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Context, Strategy, resolve_strategy
 from minmargin.strategies.random import RandomMarginMix
 from minmargin.topb import Ranked
-from minmargin.training import Training
 
 #: A strategy's name, and a batch size.
 Cell: TypeAlias = tuple[str, int]

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.committee.provenance import Preprocess
 from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.scoring import Accuracy, Answers, Scoring
 from minmargin.device import Device, require_torch, resolve_device
 from minmargin.learners.mlp import MLPLearner
-from minmargin.provenance import Preprocess
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from minmargin.networks.dense import DenseNetworks
+    from minmargin.compute.networks.dense import DenseNetworks
 
 _LOGITS = 1 << 26  # that may be in memory at a time when networks are tried: 256 MB
 
@@ -67,9 +67,9 @@ class NetworkTrainer:
         device: str,
     ) -> list[NDArray[np.float64]]:
         torch = require_torch("A game of networks")
-        from minmargin.networks.jobs import Job  # noqa: PLC0415
-        from minmargin.networks.steps import AdamSettings  # noqa: PLC0415 - imports torch
-        from minmargin.networks.training import train_dense  # noqa: PLC0415 - imports torch
+        from minmargin.learners.networks.jobs import Job  # noqa: PLC0415
+        from minmargin.learners.networks.steps import AdamSettings  # noqa: PLC0415 - imports torch
+        from minmargin.learners.networks.training import train_dense  # noqa: PLC0415 - imports torch
 
         on = resolve_device(device)
         X = torch.from_numpy(rows).to(on)
@@ -137,7 +137,7 @@ def _logits(
     """Return the test rows, some at a time, and (K, n, C) the class scores under each network."""
     import torch  # noqa: PLC0415 - an extra
 
-    from minmargin.gpu.plain import network_logits  # noqa: PLC0415 - imports torch
+    from minmargin.compute.gpu.plain import network_logits  # noqa: PLC0415 - imports torch
 
     layers: list[list[Any]] = [
         [torch.from_numpy(each).to(device) for each in part] for part in (networks.weights, networks.biases)

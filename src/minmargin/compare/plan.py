@@ -12,6 +12,8 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.checks import check_count
+from minmargin.committee.provenance import Preprocess
+from minmargin.committee.training import Training
 from minmargin.compare.game import Game, split_evenly
 from minmargin.compare.network_trainer import NetworkTrainer
 from minmargin.compare.played import make_table
@@ -20,12 +22,10 @@ from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
 from minmargin.device import Device, check_device, resolve_device
 from minmargin.errors import InputError, listing
-from minmargin.labeled import LabeledSet
+from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner
 from minmargin.learners.module import ModuleLearner
-from minmargin.provenance import Preprocess
 from minmargin.strategies import Strategy, check_strategy, resolve_strategy
-from minmargin.training import Training
 
 # What the results of a draw do not depend on.
 _BY_THE_WAY = {"n_draws", "n_pool", "class_counts"}

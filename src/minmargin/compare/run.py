@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 from joblib import Parallel, delayed, effective_n_jobs
 
-from minmargin.atomic import write_json
 from minmargin.checks import check_n_jobs
 from minmargin.compare.comparison import Comparison
 from minmargin.compare.plan import Plan
 from minmargin.compare.played import SCHEMA
 from minmargin.compare.store import Store
 from minmargin.errors import InputError
-from minmargin.learners import Progress
+from minmargin.files import write_json
 from minmargin.manifest import describe_software
+from minmargin.progress import Progress
 
 STAGE = "playing"
 _DRAWS, _SETTINGS = "draws", "settings.json"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minmargin.atomic import write_whole
 from minmargin.compare.results import SCHEMA, Results
 from minmargin.errors import InputError
+from minmargin.files import write_whole
 
 _RULES = b"minmargin rules"
 

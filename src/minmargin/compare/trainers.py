@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.committee.provenance import Preprocess
+from minmargin.committee.training import Training
 from minmargin.compare.deals import Deal, RowNumbers, part_of
 from minmargin.compare.scoring import Accuracy, Answers, Kind, Scoring
-from minmargin.learners import silent
+from minmargin.data.rows import Rows, take_rows
+from minmargin.device import one_thread_each
 from minmargin.learners.logistic import LogisticLearner
-from minmargin.learners.newton import fit_together
-from minmargin.provenance import Preprocess
-from minmargin.rows import Rows, take_rows
-from minmargin.threads import one_thread_each
-from minmargin.training import Training
+from minmargin.learners.newton.training import fit_together
+from minmargin.progress import silent
 
 
 class Trainer(Protocol):

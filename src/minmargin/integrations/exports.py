@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from minmargin.atomic import write_whole
 from minmargin.errors import InputError, listing, nearest
+from minmargin.files import write_whole
 from minmargin.integrations.items import QUESTION, Showing
 from minmargin.integrations.label_studio.tasks import make_tasks
 

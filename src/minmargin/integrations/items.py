@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from minmargin.batch import Batch
+from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
 from minmargin.integrations.batch_files import OUR_COLUMNS
 from minmargin.integrations.images import as_address
-from minmargin.schema import missing_column
 
 #: What annotators are asked, where nothing else is said.
 QUESTION = "Which class?"

@@ -13,11 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from minmargin.committee import fit_committee
+from minmargin.committee.committee import fit_committee
+from minmargin.committee.provenance import Preprocess
 from minmargin.errors import InputError
 from minmargin.learners import resolve_learner
-from minmargin.provenance import Preprocess
-from minmargin.scan import ModelChoice
+from minmargin.scan.scan import ModelChoice
 
 
 def _has_probabilities(classifier: CommitteeClassifier) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners.base import Learner, Preprocessor, Progress, Scorer, Screen, silent
+from minmargin.learners.base import Learner, Preprocessor, Scorer
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.mlp import MLPLearner
 from minmargin.learners.text import TextLearner
@@ -18,13 +18,10 @@ __all__ = [
     "LogisticLearner",
     "MLPLearner",
     "Preprocessor",
-    "Progress",
     "Scorer",
-    "Screen",
     "TextLearner",
     "is_module",
     "resolve_learner",
-    "silent",
 ]
 
 

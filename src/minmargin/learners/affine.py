@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.rows import Matrix
 from minmargin.errors import InputError
-from minmargin.rows import Matrix
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias, cast
+from collections.abc import Iterable
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.bootstrap import Bootstrap
-from minmargin.cut import Cut
+from minmargin.compute.base import Screen
+from minmargin.data.intake import Form, Intake
+from minmargin.data.rows import Matrix
+from minmargin.data.schema import require_numbers
 from minmargin.device import Device, Precision
 from minmargin.errors import InputError
-from minmargin.intake import Form, Intake
-from minmargin.labeled import LabeledSet
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.margins import ScoreName
-from minmargin.rows import Matrix
-from minmargin.schema import require_numbers
-from minmargin.topb import Near
-
-#: Called with a stage's name, the units done so far, and their total (None: not known).
-Progress: TypeAlias = Callable[[str, int, int | None], None]
-
-
-def silent(stage: str, done: int, total: int | None) -> None:
-    """Report no progress."""
-
-
-class Screen(Protocol):
-    """A rough and fast look at one score of a committee. Rows come in the learner's form, or as a ColumnBlock."""
-
-    def near(self, X: Any, *, cut: Cut, size: int | None) -> Near:
-        """Return the rows whose score may not be above the cut, and may be among the `size` lowest.
-
-        It may keep too many, but must never leave out a row that belongs.
-        """
-        ...
-
-    def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return (n,) the scores to about six digits."""
-        ...
+from minmargin.progress import Progress
 
 
 class Scorer(Protocol):

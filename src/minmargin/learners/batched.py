@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from minmargin import margins
-from minmargin.learners.newton import CONVERGED, fit_together
+from minmargin.learners.newton.training import CONVERGED, fit_together
 
 
 class BatchedLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types

@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from joblib import Parallel, delayed
 
-from minmargin.bootstrap import Bootstrap
+from minmargin.device import one_thread_each
 from minmargin.errors import MemberFitError, MinMarginError
-from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress
-from minmargin.threads import one_thread_each
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.progress import Progress
 
 Model = TypeVar("Model")
 

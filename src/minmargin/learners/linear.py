@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.cut import Cut
+from minmargin.compute.base import Screen
+from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision
-from minmargin.learners.base import Screen
 from minmargin.margins import ScoreName
-from minmargin.rows import ColumnBlock, Matrix
-from minmargin.topb import Near
+from minmargin.topb import Cut, Near
 
 if TYPE_CHECKING:
-    from minmargin.gpu.ordered import DeviceModels
-    from minmargin.kernels import LinearModels
+    from minmargin.compute.canonical import LinearModels
+    from minmargin.compute.gpu.ordered import DeviceModels
 
 #: How class scores come from a model's linear outputs: as probabilities, or as they are.
 Link: TypeAlias = Literal["softmax", "identity"]
@@ -94,11 +93,11 @@ class LinearScorer:
             models = (self.base_weights, self.base_intercepts)
         screen: Screen | None
         if device == "cuda":
-            from minmargin.gpu.screens import linear_screen  # noqa: PLC0415 - imports torch
+            from minmargin.compute.gpu.screens import linear_screen  # noqa: PLC0415 - imports torch
 
             screen = linear_screen(*models, score, softmax=self.probabilistic, precision=precision)
         else:
-            from minmargin.screen import LinearScreen  # noqa: PLC0415 - imports numba
+            from minmargin.compute.cpu.screen import LinearScreen  # noqa: PLC0415 - imports numba
 
             screen = LinearScreen.of(*models, score, softmax=self.probabilistic)
         return screen if screen is None or self.expansion is None else _Expanded(screen, self.expansion)
@@ -112,19 +111,19 @@ class LinearScorer:
 
     @cached_property
     def _base(self) -> LinearModels:
-        from minmargin.kernels import LinearModels  # noqa: PLC0415 - imports numba
+        from minmargin.compute.canonical import LinearModels  # noqa: PLC0415 - imports numba
 
         return LinearModels(self.base_weights, self.base_intercepts, softmax=self.probabilistic)
 
     @cached_property
     def _members(self) -> LinearModels:
-        from minmargin.kernels import LinearModels  # noqa: PLC0415 - imports numba
+        from minmargin.compute.canonical import LinearModels  # noqa: PLC0415 - imports numba
 
         return LinearModels(self.member_weights, self.member_intercepts, softmax=self.probabilistic)
 
     @cached_property
     def _members_on_gpu(self) -> DeviceModels:
-        from minmargin.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
+        from minmargin.compute.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
 
         n_features = len(self.member_weights)
         weights = self.member_weights.reshape(1, n_features, -1)

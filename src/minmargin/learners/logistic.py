@@ -13,15 +13,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.bootstrap import Bootstrap
+from minmargin.data.intake import Intake
+from minmargin.data.rows import Matrix
+from minmargin.device import one_thread_each
 from minmargin.errors import DataWarning, InputError, listing
-from minmargin.intake import Intake
-from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress, numeric_intake
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.learners.base import numeric_intake
 from minmargin.learners.linear import LinearScorer
-from minmargin.learners.newton import CONVERGED, fit_together
-from minmargin.rows import Matrix
-from minmargin.threads import one_thread_each
+from minmargin.learners.newton.training import CONVERGED, fit_together
+from minmargin.progress import Progress
 
 
 @dataclass(frozen=True)

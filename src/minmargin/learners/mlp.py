@@ -11,16 +11,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.bootstrap import Bootstrap
 from minmargin.checks import check_count
+from minmargin.data.intake import Intake
 from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError
-from minmargin.intake import Intake
-from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress, numeric_intake
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.learners.base import numeric_intake
 from minmargin.learners.logistic import row_weights
-from minmargin.learners.network import NetworkScorer
-from minmargin.networks.jobs import Job
+from minmargin.learners.networks.jobs import Job
+from minmargin.learners.networks.scorer import NetworkScorer
+from minmargin.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ class MLPLearner:
         progress: Progress,
     ) -> NetworkScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
-        from minmargin.networks.steps import AdamSettings  # noqa: PLC0415 - imports torch
-        from minmargin.networks.training import train_dense  # noqa: PLC0415 - imports torch
+        from minmargin.learners.networks.steps import AdamSettings  # noqa: PLC0415 - imports torch
+        from minmargin.learners.networks.training import train_dense  # noqa: PLC0415 - imports torch
 
         resolved = resolve_device(device)
         total = n_members + 1

@@ -14,19 +14,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.bootstrap import Bootstrap
 from minmargin.checks import check_count
+from minmargin.data.intake import Converted, Intake
+from minmargin.data.rows import ColumnBlock, Matrix, Rows
+from minmargin.data.schema import Schema
 from minmargin.device import Device, Precision, require_torch, resolve_device
 from minmargin.errors import DataWarning, InputError
-from minmargin.intake import Converted, Intake
-from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress, numeric_intake
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.learners.base import numeric_intake
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.logistic import row_weights
+from minmargin.learners.networks.jobs import Job
 from minmargin.margins import ScoreName, softmax
-from minmargin.networks.jobs import Job
-from minmargin.rows import ColumnBlock, Matrix, Rows
-from minmargin.schema import Schema
+from minmargin.progress import Progress
 
 _BLOCK_FLOATS = 1 << 19  # inputs that a module is given at once: its inner layers may hold many times as many
 _LARGEST_BLOCK = 4096
@@ -104,7 +105,7 @@ class ModuleLearner:
     def check(self, n_classes: int) -> None:
         """Raise an error if the factory does not make modules; how many outputs they have, only rows can tell."""
         require_torch("A committee of modules")
-        from minmargin.networks.modules import made_by, seeded  # noqa: PLC0415 - imports torch
+        from minmargin.learners.networks.modules import made_by, seeded  # noqa: PLC0415 - imports torch
 
         with seeded(np.random.SeedSequence(0), 0, "cpu"):
             made_by(self.factory)
@@ -150,7 +151,7 @@ class ModuleLearner:
         `n_jobs` is of no use here: torch takes the cores by itself, and always as many, for the sake of equal results.
         """
         torch = require_torch("A committee of modules")
-        from minmargin.networks import modules  # noqa: PLC0415 - imports torch
+        from minmargin.learners.networks import modules  # noqa: PLC0415 - imports torch
 
         on = resolve_device(device)
         rows = RowMaker.of(X, self._shape(X.shape[1], labeled.row_shape), self.dtype, self.standardize)

@@ -19,11 +19,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from minmargin.data.intake import Intake, text_array, to_matrix
+from minmargin.data.rows import Frame, Matrix
+from minmargin.data.schema import Column
 from minmargin.errors import DataWarning, InputError, listing
-from minmargin.intake import Intake, text_array, to_matrix
-from minmargin.labeled import LabeledSet
-from minmargin.rows import Frame, Matrix
-from minmargin.schema import Column
+from minmargin.labeled.labeled_set import LabeledSet
 
 _FEW_ROWS = 20  # in fewer rows, all values being different means little
 _NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories

@@ -37,11 +37,11 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import LinearSVC
 
+from minmargin.data.rows import Matrix
+from minmargin.data.schema import Column
 from minmargin.learners.affine import Columns, Expansion, Floats
 from minmargin.learners.batched import BatchedLogisticRegression
 from minmargin.learners.linear import LinearScorer, Link
-from minmargin.rows import Matrix
-from minmargin.schema import Column
 
 _PROBABILISTIC = {
     LogisticRegression,

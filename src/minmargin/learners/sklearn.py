@@ -16,18 +16,19 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
-from minmargin.bootstrap import Bootstrap
+from minmargin.data.intake import Intake
+from minmargin.data.rows import Matrix
+from minmargin.data.schema import as_rows
 from minmargin.device import Device, Precision
 from minmargin.errors import InputError, MissingExtraError, listing
-from minmargin.intake import Intake
-from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress, Scorer
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.learners.base import Scorer
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.recognition import compile_fitted, lets_missing_through, recognize, takes
 from minmargin.learners.together import can_train_together, train_together
 from minmargin.margins import ScoreName
-from minmargin.rows import Matrix
-from minmargin.schema import as_rows
+from minmargin.progress import Progress
 from minmargin.seeds import SeedTree
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.bootstrap import Bootstrap
+from minmargin.data.intake import Intake
+from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing
-from minmargin.intake import Intake
-from minmargin.labeled import LabeledSet
-from minmargin.learners.base import Progress
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.logistic import LogisticLearner
-from minmargin.rows import Matrix
+from minmargin.progress import Progress
 
 # Chosen by measuring, as the square root of counts was: docs/decisions/0017-words-of-texts.md.
 _USUAL_C = 30.0

@@ -14,15 +14,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from minmargin.bootstrap import Bootstrap
-from minmargin.labeled import LabeledSet
+from minmargin.data.rows import Matrix
+from minmargin.device import one_thread_each
+from minmargin.labeled.bootstrap import Bootstrap
+from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.learners.affine import Columns, Floats
-from minmargin.learners.base import Progress
 from minmargin.learners.batched import BatchedLogisticRegression
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.logistic import row_weights, warn_if_unconverged
-from minmargin.learners.newton import ColumnTransforms, Optimum, fit_together
+from minmargin.learners.newton.training import ColumnTransforms, Optimum, fit_together
 from minmargin.learners.recognition import (
     LinearModel,
     compile_models,
@@ -31,8 +32,7 @@ from minmargin.learners.recognition import (
     read_columns,
     transformers_of,
 )
-from minmargin.rows import Matrix
-from minmargin.threads import one_thread_each
+from minmargin.progress import Progress
 
 
 def can_train_together(estimator: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from minmargin.data.schema import as_rows
 from minmargin.pools.base import Block, Pool, Wanted, blocks
 from minmargin.pools.files import DatasetPool, FilePool, find_files, read_frame
 from minmargin.pools.formats import FORMATS, suffix_of
@@ -18,7 +19,6 @@ from minmargin.pools.memory import MemoryPool
 from minmargin.pools.stores import ARROW_SCHEMES
 from minmargin.pools.stream import StreamPool
 from minmargin.pools.uris import is_uri, scheme_of, shown
-from minmargin.schema import as_rows
 
 __all__ = ["Block", "Pool", "Wanted", "blocks", "find_files", "is_path", "open_pool", "read_frame"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from minmargin.rows import Rows, concat_rows, count_rows, slice_rows
-from minmargin.schema import Kind, Schema
+from minmargin.data.rows import Rows, concat_rows, count_rows, slice_rows
+from minmargin.data.schema import Kind, Schema
 
 #: The columns to read. A kind tells a reader that parses text (CSV) what to parse a column as;
 #: None leaves the type to the reader. Arrays have no columns: None in place of the mapping.

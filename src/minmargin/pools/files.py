@@ -11,16 +11,16 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
+from minmargin.data.fingerprint import fingerprint_files
+from minmargin.data.rows import Frame, Rows, concat_rows, count_rows
+from minmargin.data.schema import Kind, Schema
 from minmargin.errors import InputError, listing
-from minmargin.fingerprint import fingerprint_files
 from minmargin.pools.base import Pool, Wanted
 from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
 from minmargin.pools.reading import DataFile, guarded, identity
 from minmargin.pools.storage import GLOB_MARKS, Location, Stamp, find_stored, local_path
 from minmargin.pools.stores import Store
 from minmargin.pools.uris import is_uri, shown
-from minmargin.rows import Frame, Rows, concat_rows, count_rows
-from minmargin.schema import Kind, Schema
 
 _OPENED_AT_ONCE = 16
 _TYPES: dict[Kind | None, pa.DataType] = {"number": pa.float64(), "text": pa.string()}

@@ -19,13 +19,13 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from minmargin.data.rows import Frame, Rows, count_rows, slice_rows
+from minmargin.data.schema import Column, Schema, kind_of
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
 from minmargin.pools.npy import NpyFile
 from minmargin.pools.reading import DataFile, checked, guarded, reading
 from minmargin.pools.storage import Location
-from minmargin.rows import Frame, Rows, count_rows, slice_rows
-from minmargin.schema import Column, Schema, kind_of
 
 _CSV_BLOCK_BYTES = 4 << 20
 _READ_BUFFER_BYTES = 1 << 20

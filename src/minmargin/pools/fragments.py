@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from minmargin.data.rows import Rows, count_rows, slice_rows
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
-from minmargin.rows import Rows, count_rows, slice_rows
 
 
 class Fragment(NamedTuple):

@@ -13,11 +13,11 @@ import pyarrow as pa
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from minmargin.data.rows import Rows, count_rows, slice_rows
+from minmargin.data.schema import as_rows, schema_of
 from minmargin.pools.base import Wanted
 from minmargin.pools.reading import checked, reading
 from minmargin.pools.storage import Location
-from minmargin.rows import Rows, count_rows, slice_rows
-from minmargin.schema import as_rows, schema_of
 
 _GROUP = 1 << 20  # rows
 _PART_BYTES = 32 << 20

@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
+from minmargin.data.rows import Rows, count_rows
+from minmargin.data.schema import Schema
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
 from minmargin.pools.storage import Location, Stamp
-from minmargin.rows import Rows, count_rows
-from minmargin.schema import Schema
 
 # A damaged header of a .npy file is a Python text that cannot be parsed.
 _READ_ERRORS = (pa.ArrowException, OSError, ValueError, EOFError, SyntaxError, TokenError)

@@ -8,10 +8,10 @@ from typing import Any
 
 import narwhals as nw
 
+from minmargin.data.rows import Rows
+from minmargin.data.schema import Schema, as_rows, schema_of
 from minmargin.errors import InputError, listing
 from minmargin.pools.base import Wanted
-from minmargin.rows import Rows
-from minmargin.schema import Schema, as_rows, schema_of
 
 
 class StreamPool:

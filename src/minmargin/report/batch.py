@@ -9,10 +9,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from minmargin.atomic import write_whole
 from minmargin.errors import InputError, listing
-from minmargin.learners import Progress
-from minmargin.origin import Origin
+from minmargin.files import write_whole
+from minmargin.progress import Progress
 from minmargin.report import figures, summary, words
 from minmargin.report.chart import Chart, make_chart
 from minmargin.report.look import Look, look_again
@@ -20,6 +19,7 @@ from minmargin.report.pages import check_page, render
 from minmargin.report.pictures import check_shape
 from minmargin.report.rows import list_rows, names_to_show
 from minmargin.report.spread import compare_batches
+from minmargin.scan.again import Origin
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.rows import Frame, Matrix, concat_rows
 from minmargin.errors import InputError
-from minmargin.origin import Origin
 from minmargin.report.look import N_COMPARED, Look, Seen, evenly
-from minmargin.rows import Frame, Matrix, concat_rows
+from minmargin.scan.again import Origin
 
 Points = NDArray[np.float64]
 

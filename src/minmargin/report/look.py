@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.candidates import Candidates
+from minmargin.data.rows import Frame, Matrix, take_rows
 from minmargin.errors import InputError, MinMarginError
-from minmargin.learners import Progress
-from minmargin.origin import Origin
-from minmargin.rows import Frame, Matrix, take_rows
+from minmargin.progress import Progress
+from minmargin.scan.again import Origin
 from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy
 from minmargin.strategies.base import by_base
+from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Ranked
 
 if TYPE_CHECKING:

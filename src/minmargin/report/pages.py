@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.atomic import check_writable
 from minmargin.errors import InputError, MissingExtraError
+from minmargin.files import check_writable
 from minmargin.report.drawing import plotting
 from minmargin.version import __version__
 

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from minmargin.batch import to_column
 from minmargin.errors import InputError, listing
-from minmargin.origin import Origin
 from minmargin.report import words
 from minmargin.report.look import N_LISTED, Look
 from minmargin.report.pictures import Pictures, check_shape, rows_as_pictures, thumbnails
@@ -25,6 +24,7 @@ from minmargin.report.table import (
     sentence_column,
     text_column,
 )
+from minmargin.scan.again import Origin
 
 if TYPE_CHECKING:
     from minmargin.batch import Batch

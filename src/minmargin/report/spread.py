@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minmargin.data.rows import Matrix
 from minmargin.report.look import N_COMPARED, Look, evenly
-from minmargin.rows import Matrix
 
 
 class Spread(NamedTuple):

@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checka
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.candidates import Candidates
+from minmargin.data.rows import Matrix
 from minmargin.margins import ScoreName, top_two
-from minmargin.rows import Matrix
 from minmargin.seeds import SeedTree
+from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Ranked
 
 #: Which models a score looks at. Members are trained only for strategies that need them.

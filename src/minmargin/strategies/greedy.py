@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.checks import check_count
+from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import DataWarning, InputError
-from minmargin.rows import Matrix, take_rows
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
@@ -162,7 +162,7 @@ def _pick_greedily(candidates: Ranked, aim: _Aim, centers: Matrix | None, contex
         return int(level[np.lexsort((candidates.rows[level], ties[level]))[0]])
 
     if _on_device(vectors, centers, context) == "cuda":
-        from minmargin.gpu.greedy import pick_greedily  # noqa: PLC0415 - imports torch
+        from minmargin.compute.gpu.greedy import pick_greedily  # noqa: PLC0415 - imports torch
 
         picked, scores = pick_greedily(
             cast("NDArray[Any]", vectors),
@@ -189,7 +189,7 @@ def _on_device(vectors: Matrix, centers: Matrix | None, context: Context) -> Dev
         return "cpu"
     if resolve_device(context.device) == "cpu":
         return "cpu"
-    from minmargin.gpu.greedy import fits  # noqa: PLC0415 - imports torch
+    from minmargin.compute.gpu.greedy import fits  # noqa: PLC0415 - imports torch
 
     if fits(n_rows, n_features, "cuda"):
         return "cuda"
@@ -210,7 +210,7 @@ def _pick_on_cpu(
     batch_size: int,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return (B,) which candidates are picked, in order, and their scores at that time."""
-    from minmargin.kernels import norms, raise_to_cosines  # noqa: PLC0415 - imports numba
+    from minmargin.compute.canonical import norms, raise_to_cosines  # noqa: PLC0415 - imports numba
 
     lengths = norms(vectors)
     likeness = np.full(len(lengths), -np.inf)

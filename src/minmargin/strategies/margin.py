@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.candidates import Candidates
 from minmargin.strategies.base import Reasons, without_member
+from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy
 
 

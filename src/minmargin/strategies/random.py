@@ -9,9 +9,9 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.candidates import Candidates
-from minmargin.rows import concat_rows, take_rows
+from minmargin.data.rows import concat_rows, take_rows
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
+from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 

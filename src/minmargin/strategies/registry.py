@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from minmargin.candidates import Candidates
 from minmargin.errors import InputError, listing, nearest
 from minmargin.margins import ScoreName
 from minmargin.strategies.base import (
@@ -17,6 +16,7 @@ from minmargin.strategies.base import (
     ScoreFunction,
     Strategy,
 )
+from minmargin.strategies.candidates import Candidates
 
 _ENTRIES: dict[str, Entry] = {}
 

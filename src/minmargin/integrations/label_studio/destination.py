@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from minmargin.atomic import write_json
 from minmargin.campaign.folder import PROJECT_FILE
 from minmargin.errors import InputError
+from minmargin.files import write_json
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from minmargin.atomic import write_whole
 from minmargin.batch import write_csv
 from minmargin.errors import InputError, listing
+from minmargin.files import write_whole
 
 
 def check_labels_path(path: Path) -> None:

@@ -22,7 +22,7 @@ from minmargin.integrations.label_studio.server import (
     check_title,
 )
 from minmargin.integrations.label_studio.tasks import ROW_ID, make_data, make_task
-from minmargin.learners import Progress, silent
+from minmargin.progress import Progress, silent
 
 # One import is one transaction of the server. Modest ones: what a server that goes away has taken is kept.
 _MOST_TASKS = 100

@@ -1,0 +1,75 @@
+"""A folder becomes a committee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from minmargin.committee.committee import Committee
+from minmargin.committee.provenance import Provenance
+from minmargin.committee.storage.memories import read_intake, unpack_classes, unpack_vectors
+from minmargin.committee.storage.saved import Saved
+from minmargin.committee.storage.scorers import unpack_scorer, vectors_width
+from minmargin.data.intake import Intake
+from minmargin.errors import InputError
+from minmargin.learners.base import Preprocessor, Scorer
+from minmargin.seeds import SeedTree
+
+
+def load_committee(folder: str | Path, *, trusted: Sequence[str] = ()) -> Committee:
+    """Return the committee that `committee.save` wrote: it scores and selects as the one that was saved.
+
+    Nothing is unpickled. A file that was altered, cut short or written by a newer version gives an error.
+
+    Args:
+        folder: where it was saved.
+        trusted: names of further types that may be made when classifiers of scikit-learn are loaded. The error that
+            refuses them names them. Name only what you know, from those whom you trust.
+    """
+    if isinstance(trusted, str):
+        raise InputError(f"trusted={trusted!r} is one name. Use a list: trusted=[{trusted!r}].")
+    saved = Saved.open(Path(folder))
+    content = saved.content
+    classes = unpack_classes(saved)
+    intake = read_intake(content.inner("intake"))
+    preprocess = content.choice("preprocess", ("none", "auto"))
+    preprocessor, n_columns = _preprocessor(saved, intake, preprocess)
+    scorer, width = _scorer(saved, classes, n_columns, trusted)
+    fraction, seed = content.get("bootstrap_fraction", float), content.size("seed")
+    provenance = Provenance(
+        content.get("learner", str),
+        intake,
+        preprocess,
+        fraction,
+        SeedTree(seed),
+        content.get("sparse", bool),
+        partial(dict, content.get("labeled", dict)),
+        unpack_vectors(saved, width),
+    )
+    return Committee(classes, provenance, preprocessor, scorer)
+
+
+def _preprocessor(saved: Saved, intake: Intake, preprocess: str) -> tuple[Preprocessor | None, int]:
+    """Return the preprocessor, and how many numbers a row has when models see it."""
+    if preprocess == "none":
+        return None, intake.width
+    from minmargin.committee.storage.preprocessing import unpack_preprocessor  # noqa: PLC0415 - imports scikit-learn
+
+    return unpack_preprocessor(saved, intake.columns, intake.width)
+
+
+def _scorer(
+    saved: Saved, classes: NDArray[Any], n_columns: int, trusted: Sequence[str]
+) -> tuple[Scorer, int | None]:
+    """Return the models, and how many numbers a row has as their last step sees it, if that is known."""
+    n_models = saved.content.size("n_models")
+    if saved.content.inner("scorer").get("kind", str) == "estimators":
+        from minmargin.committee.storage.estimators import unpack_estimators  # noqa: PLC0415 - imports scikit-learn
+
+        return unpack_estimators(saved, classes, n_models, trusted)
+    scorer = unpack_scorer(saved, n_columns, len(classes), n_models)
+    return scorer, vectors_width(scorer, n_columns)

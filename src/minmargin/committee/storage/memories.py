@@ -1,0 +1,137 @@
+"""What a committee keeps of its labeled set: the form of its rows, its classes, and the rows as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.committee.provenance import Provenance
+from minmargin.committee.storage.damage import Fields
+from minmargin.committee.storage.packed import Packed, pack_arrays
+from minmargin.committee.storage.saved import Saved
+from minmargin.data.intake import Form, Intake
+from minmargin.data.rows import Matrix
+from minmargin.data.schema import Column, Kind
+from minmargin.errors import InputError
+
+_NUMBERS = ["b", "i", "u", "f4", "f8"]
+_LABELS = ["b", "i", "u", "f2", "f4", "f8", "U"]
+
+
+def pack_classes(classes: NDArray[Any]) -> Packed:
+    """Return the classes as a file."""
+    kind, size = classes.dtype.kind, classes.dtype.itemsize
+    if not {kind, f"{kind}{size}"} & set(_LABELS):
+        raise InputError(
+            f"The labels are of type {classes.dtype}, and only texts, numbers and booleans can be saved. "
+            "Train the committee on one of these, such as [str(label) for label in y]."
+        )
+    return Packed({}, pack_arrays({"classes": classes}))
+
+
+def unpack_classes(saved: Saved) -> NDArray[Any]:
+    """Return the classes: two or more, sorted."""
+    classes = saved.array("classes", _LABELS, (None,))
+    if len(classes) < 2 or not np.array_equal(np.unique(classes), classes):
+        raise saved.content.wrong("its classes are not two or more in sorted order")
+    return classes
+
+
+def describe_intake(intake: Intake) -> dict[str, Any]:
+    """Return the form in which models take rows, for the JSON file."""
+    if type(intake) is not Intake:
+        raise InputError(f"A committee that takes rows by {type(intake).__name__} cannot be saved.")
+    columns = None if intake.columns is None else [asdict(column) for column in intake.columns]
+    return {
+        "form": intake.form,
+        "columns": columns,
+        "width": intake.width,
+        "backend": None if intake.backend is None else intake.backend.value,
+        "missing": intake.missing,
+    }
+
+
+def read_intake(fields: Fields) -> Intake:
+    """Return the form in which models take rows."""
+    columns = None
+    if fields.optional("columns", list) is not None:
+        columns = tuple(_column(each) for each in fields.each_inner("columns"))
+        if len({column.name for column in columns}) != len(columns):
+            raise fields.wrong("two columns have the same name")
+    backend = fields.optional("backend", str)
+    known = {each.value: each for each in nw.Implementation}
+    if backend is not None and backend not in known:
+        raise fields.wrong(f"{backend[:40]!r} is no kind of data frame")
+    width = fields.size("width")
+    form: Form = fields.choice("form", get_args(Form))
+    by_columns = sum(column.width or 1 for column in columns or ())
+    if width == 0 or (columns is not None and width != by_columns):
+        raise fields.wrong(f"rows of {width:,} numbers do not fit their columns")
+    return Intake(
+        form, columns, width, None if backend is None else known[backend], fields.get("missing", bool)
+    )
+
+
+def _column(fields: Fields) -> Column:
+    kind: Kind = fields.choice("kind", get_args(Kind))
+    width = None if fields.optional("width", int) is None else fields.size("width")
+    return Column(fields.get("name", str), kind, fields.get("type_name", str), width)
+
+
+def pack_vectors(provenance: Provenance) -> Packed:
+    """Return the labeled rows as the learner's last step sees them, or why they are no vectors."""
+    try:
+        vectors = provenance.vectors()
+    except Exception as error:  # noqa: BLE001 - a pipeline's own; only greedy strategies need what it cannot make
+        return Packed({"kind": "none", "reason": str(error)}, {})
+    if isinstance(vectors, sparse.csr_array):
+        arrays = {name: getattr(vectors, name) for name in ("data", "indices", "indptr")}
+        description = {"kind": "sparse", "width": int(vectors.shape[1])}
+        return Packed(description, pack_arrays({f"labeled_{name}": array for name, array in arrays.items()}))
+    return Packed({"kind": "dense"}, pack_arrays({"labeled": vectors}))
+
+
+def unpack_vectors(saved: Saved, width: int | None) -> Memory:
+    """Return the labeled rows as vectors of `width` numbers (None: as many as there are)."""
+    fields = saved.content.inner("vectors")
+    kind = fields.choice("kind", ("dense", "sparse", "none"))
+    if kind == "none":
+        return Memory(None, fields.get("reason", str))
+    if kind == "dense":
+        return Memory(saved.array("labeled", ["f4", "f8"], (None, width)))
+    n_columns = fields.size("width")
+    if width not in {None, n_columns}:
+        raise fields.wrong(f"the labeled rows have {n_columns:,} numbers, and the models take {width:,}")
+    data = saved.array("labeled_data", _NUMBERS, (None,))
+    indices = saved.array("labeled_indices", ["i4", "i8"], data.shape)
+    indptr = saved.array("labeled_indptr", ["i4", "i8"], (None,))
+    try:
+        rows = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
+        rows.check_format(full_check=True)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise fields.wrong(f"the labeled rows are no sparse matrix ({error})") from error
+    return Memory(rows)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The labeled rows of a loaded committee.
+
+    Attributes:
+        rows: (N, D) as the learner's last step sees them; None if they are no vectors.
+        reason: why not.
+    """
+
+    rows: Matrix | None
+    reason: str = ""
+
+    def __call__(self) -> Matrix:
+        """Return the rows, or say why there are none."""
+        if self.rows is None:
+            raise InputError(self.reason)
+        return self.rows

@@ -1,0 +1,1 @@
+"""Linear models on the CPU: the fast screen, written for vector registers."""

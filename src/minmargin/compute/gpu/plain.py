@@ -1,0 +1,86 @@
+"""The same in plain torch: the reference for the Triton kernels, and what is used where Triton is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from minmargin.compute.cpu import rough_scores as rough
+
+
+def network_logits(
+    rows: Tensor, weights: Sequence[Tensor], biases: Sequence[Tensor]
+) -> tuple[Tensor, list[Tensor]]:
+    """Return (K, n, C) logits of (n, D) rows, and per layer (n,) its inputs' largest sum of squares of any member.
+
+    Weights are per layer (K, in, out) and biases (K, out), of the rows' own float type.
+    """
+    squares = [squared_lengths(rows)]
+    if len(weights) == 1:  # linear models: one product for all of them
+        n_models, n_features, n_outputs = weights[0].shape
+        flat = weights[0].permute(1, 0, 2).reshape(n_features, -1)
+        logits = torch.addmm(biases[0].reshape(-1), rows, flat)
+        return logits.view(len(rows), n_models, n_outputs).permute(1, 0, 2), squares
+    values = rows.unsqueeze(0).expand(len(weights[0]), -1, -1)
+    for place, (layer, bias) in enumerate(zip(weights, biases, strict=True)):
+        if place:
+            values = values.relu_()
+            squares.append(squared_lengths(values).amax(0))
+        values = torch.baddbmm(bias.unsqueeze(1), values, layer)
+    return values, squares
+
+
+def squared_lengths(values: Tensor) -> Tensor:
+    """Return (..., n) the sum of squares of (..., n, D) values."""
+    return torch.linalg.vecdot(values, values)
+
+
+def reduced(logits: Tensor, kind: int, *, softmax: bool, doubt: Tensor) -> Tensor:
+    """Return (n,) one number a row, of the `kind` that `rough` defines, from (K, n, C) logits.
+
+    `doubt` is (n,) how far two logits must differ for a vote to be certain. Only certain votes count, and it then is
+    how many are not.
+    """
+    n_members = len(logits)
+    first, second = _two_highest(logits)
+    if kind == rough.LOWEST_GAP:
+        return (first - second).amin(0)
+    if kind == rough.VOTES:
+        certain = first - second > doubt
+        is_first = logits == first.unsqueeze(2)
+        most, next_to_most = _two_highest((is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype))
+        doubt.copy_((~certain).sum(0))
+        return most - next_to_most
+    scores = torch.softmax(logits, 2) if softmax else logits
+    if kind in {rough.LOWEST_MARGIN, rough.MEAN_MARGIN}:
+        first, second = _two_highest(scores)
+        margins = first - second
+        return margins.amin(0) if kind == rough.LOWEST_MARGIN else margins.mean(0)
+    mean = scores.sum(0) / n_members
+    if kind == rough.MARGIN_OF_MEAN:
+        first, second = _two_highest(mean)
+        return first - second
+    return (mean * mean - (scores * scores).sum(0) / n_members).sum(1)
+
+
+def _two_highest(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Return (...) the highest of (..., C) values and the next, which may be as high: faster than to sort them."""
+    first = values.amax(-1)
+    is_first = values == first.unsqueeze(-1)
+    others = torch.where(is_first, -torch.inf, values).amax(-1)
+    return first, torch.where(is_first.sum(-1) > 1, first, others)
+
+
+def layer_in_order(turned: Tensor, weights: Tensor, biases: Tensor, *, hidden: bool) -> Tensor:
+    """Return (K, out, n) the outputs of a layer, summed canonically: the bias, then the inputs one by one.
+
+    Inputs are (K, in, n), or (in, n) if networks share them; of hidden units the positive part is taken. A product is
+    rounded before it is added, since these are two steps here.
+    """
+    inputs = torch.where(turned <= 0.0, 0.0, turned) if hidden else turned
+    sums = biases.unsqueeze(2).expand(-1, -1, turned.shape[-1])
+    for i in range(weights.shape[1]):
+        sums = sums + weights[:, i, :, None] * inputs[..., i, None, :]
+    return sums

@@ -1,0 +1,218 @@
+"""What rows are kept in and which columns they have, known before a model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from minmargin.data.rows import Frame, Rows
+from minmargin.errors import InputError, listing, nearest
+
+#: What a column can serve as; one without any value (empty) can serve as anything.
+Kind: TypeAlias = Literal["number", "text", "embedding", "empty", "other"]
+
+#: Types that do not tell what a column holds: a value has to be looked at.
+_UNTOLD = (nw.Object, nw.List)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a frame or file; an embedding's width is None where the type does not fix it."""
+
+    name: str
+    kind: Kind
+    type_name: str
+    width: int | None = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What is known of rows before reading them: named columns, or the shape of an array.
+
+    Attributes:
+        columns: the columns of a frame or file; None for an array.
+        shape: the shape of an array, or of its first chunk; None for named columns.
+        parsed: False if types were guessed from text (CSV) and another may be asked for.
+        what: what errors call these rows.
+    """
+
+    columns: tuple[Column, ...] | None
+    shape: tuple[int, ...] | None = None
+    parsed: bool = True
+    what: str = "The pool"
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """The shape of one row of an array; None for named columns."""
+        return None if self.shape is None else self.shape[1:]
+
+    @property
+    def width(self) -> int | None:
+        """The features of an array, if it is a table; None for named columns."""
+        return None if self.shape is None else (*self.shape, 1)[1]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The column names; none for an array."""
+        return tuple(column.name for column in self.columns or ())
+
+    def find(self, name: str) -> Column | None:
+        """Return the column called `name`, or None."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns or ()}
+
+
+def as_rows(data: Any, what: str) -> Rows:
+    """Return in-memory data as an array, a CSR array or a narwhals frame; `what` names it in errors.
+
+    An array may have more than two dimensions: few learners take one, and the others refuse it.
+    """
+    if sparse.issparse(data):
+        rows = sparse.csr_array(cast("Any", data))
+        return rows if rows.has_sorted_indices else rows.sorted_indices()
+    if isinstance(data, np.ma.MaskedArray):
+        raise InputError(f"{what} is a masked array. Use X.filled(np.nan), so that missing cells are NaN.")
+    if isinstance(data, (list, tuple)) and not data:
+        raise InputError(f"{what} has no rows.")
+    if isinstance(data, (list, tuple)):
+        text = len(data) > 0 and all(isinstance(each, str) for each in data)
+        data = np.array(data, dtype=object) if text else np.asarray(data)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if not isinstance(data, np.ndarray):
+        frame = _as_frame(data, what)
+        if frame is not None:
+            return frame
+        data = np.asarray(data)
+    if data.ndim == 1 and data.dtype.kind in "OUT":
+        return cast("Rows", data.astype(object))
+    if data.ndim < 2:
+        raise not_a_table(what, data.shape)
+    return cast("Rows", data)
+
+
+def not_a_table(what: str, shape: Sequence[int]) -> InputError:
+    """Return the error for an array that is not one of rows and features, where only that will do."""
+    return InputError(
+        f"{what} has shape {tuple(shape)}, but rows and features need two dimensions. "
+        "Use X.reshape(len(X), -1)."
+    )
+
+
+def _as_frame(data: Any, what: str) -> Frame | None:
+    """Return a narwhals frame of a data frame, None for what is none (a series, a list of lists)."""
+    if nw.dependencies.is_into_series(data):
+        return None
+    try:
+        frame: Frame = nw.from_native(data, eager_only=True)
+        names = frame.columns
+    except nw.exceptions.DuplicateError as error:
+        repeated = {str(name) for name in data.columns if list(data.columns).count(name) > 1}
+        raise InputError(
+            f"{what} has several columns called {listing(sorted(repeated))}. Rename them."
+        ) from error
+    except TypeError as error:
+        if isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame):
+            raise InputError(f"{what} is a lazy frame. Use .collect(), or pass its files.") from error
+        if hasattr(data, "__array__"):
+            return None
+        raise InputError(
+            f"{what} is a {type(data).__name__}, which cannot be read as rows. Use a numpy array, a scipy "
+            "sparse matrix, a pandas, polars or pyarrow frame, or a path to Parquet, CSV or Feather files."
+        ) from error
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{what} has column names that are not strings ({listing(names, most=3)}). "
+            "Use X.columns = X.columns.astype(str)."
+        )
+    return frame
+
+
+def schema_of(rows: Rows, what: str = "The pool") -> Schema:
+    """Return the schema of rows in memory; `what` names them in errors."""
+    if isinstance(rows, nw.DataFrame):
+        types = rows.schema.items()  # to ask for each column would take long where there are 100,000
+        return Schema(
+            tuple(
+                column_of(name, rows[name]) if isinstance(dtype, _UNTOLD) else _typed(name, dtype)
+                for name, dtype in types
+            )
+        )
+    return Schema(None, tuple(int(n) for n in rows.shape), what=what)
+
+
+def column_of(name: str, values: nw.Series[Any]) -> Column:
+    """Return what is known of a column in memory."""
+    column = _typed(name, values.dtype)
+    kind, width = column.kind, column.width
+    if isinstance(values.dtype, _UNTOLD):
+        known = values.drop_nulls()
+        sample = known[0] if len(known) else None
+        if sample is None:
+            kind = "empty"
+        elif isinstance(sample, str):  # pandas may keep strings, and keeps vectors, as Python objects
+            kind = "text"
+        elif kind == "embedding" or isinstance(sample, (list, tuple, np.ndarray)):
+            kind, width = "embedding", len(sample)
+    return replace(column, kind=kind, width=width)
+
+
+def _typed(name: str, dtype: nw.dtypes.DType) -> Column:
+    """Return what the type of a column tells."""
+    kind, width = kind_of(dtype)
+    return Column(name, kind, str(dtype), width)
+
+
+def kind_of(dtype: nw.dtypes.DType) -> tuple[Kind, int | None]:
+    """Return what a column of this type can serve as, and its width."""
+    if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
+        return "number", 1
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return "text", 1
+    if isinstance(dtype, nw.Array) and _is_numeric(dtype.inner) and len(dtype.shape) == 1:
+        return "embedding", dtype.size
+    if isinstance(dtype, nw.List) and _is_numeric(dtype.inner):
+        return "embedding", None
+    if isinstance(dtype, nw.Unknown):
+        return "empty", 1
+    return "other", 1
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return isinstance(dtype, nw.dtypes.DType) and dtype.is_numeric()
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a Python value stands for a missing one: None, NaN, or one of pandas's own."""
+    # pandas's answer no comparison with yes or no, so they are known by their names.
+    return value is None or type(value).__name__ in {"NAType", "NaTType"} or bool(value != value)
+
+
+def require_numbers(columns: Sequence[Column]) -> None:
+    """Raise an error that names the first column which holds no numbers."""
+    for column in columns:
+        if column.kind not in {"number", "embedding"}:
+            fix = "Leave"
+            if column.kind == "text":
+                fix = "Use preprocess='auto' for categories or learner='text' for free text, leave"
+            raise InputError(
+                f"Column {column.name!r} is {column.type_name}, which is not a number. {fix} it out with "
+                "features=[...], or use a scikit-learn pipeline that encodes it."
+            )
+
+
+def missing_column(name: str, names: Sequence[str], where: str) -> InputError:
+    """Return the error for a column that was asked for and is not there."""
+    return InputError(
+        f"Column {name!r} is not in {where} (columns: {listing(names, most=20)}).{nearest(name, names)}"
+    )

@@ -1,0 +1,128 @@
+"""Files that appear whole or not at all, and folders that one process at a time works in."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from minmargin.errors import InputError
+
+LOCK = "lock"
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise an error if a file cannot be written there, for those who have long work to do before they write it."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"Folder {str(path.parent)!r} does not exist. Make it, or write elsewhere.")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder. Name a file in it.")
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
+
+
+def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
+    """Write a file through a temporary one beside it, and return its path.
+
+    Readers see the old file or the new one, never a part: the bytes are on disk before the name is.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(
+            f"Folder {str(path.parent)!r} does not exist, so {path.name!r} cannot be written there."
+        )
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        # A temporary file is private; the final one is as open as the user's other files.
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk, a quota, a limit on the size of files
+            raise InputError(f"{str(path)!r} cannot be written: {_reason(error)}.") from error
+        raise
+    sync_folder(path.parent)
+    return path
+
+
+def write_json(path: str | Path, content: Any) -> Path:
+    """Write a JSON file, whole or not at all, and return its path."""
+
+    def write(file: IO[bytes]) -> None:
+        file.write(json.dumps(content, indent=2).encode() + b"\n")
+
+    return write_whole(path, write)
+
+
+def _reason(error: OSError) -> str:
+    """Return why, in the system's words; Arrow puts its own around them."""
+    return error.strerror or (os.strerror(error.errno) if error.errno else str(error).rstrip("."))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder written to disk."""
+    if os.name == "nt":  # Windows cannot open a folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class LockError(InputError):
+    """A folder could not be locked: somebody else has it, or it cannot be written to."""
+
+
+@contextmanager
+def locked_folder(folder: Path, what: str) -> Iterator[None]:
+    """Keep other processes out of a folder, which is made if need be; `what` names it in errors.
+
+    The lock goes with the process that has it, however that ends.
+    """
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a+")
+    except OSError as error:
+        raise LockError(
+            f"{what} {str(folder)!r} cannot be used: {error.strerror}. Use a folder that you may write to."
+        ) from error
+    with file as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise LockError(
+                f"{what} {str(folder)!r} is in use by {lock.read().strip() or 'another process'}. "
+                "Wait for it, or use another folder."
+            ) from None
+        with suppress(OSError):  # on a full disk the lock holds, it only does not tell whose it is
+            lock.seek(0)
+            lock.truncate()
+            os.write(lock.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        yield

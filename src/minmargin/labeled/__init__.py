@@ -1,0 +1,1 @@
+"""The labeled set: rows whose label is known, their labels, and the bootstrap draws that members are trained on."""

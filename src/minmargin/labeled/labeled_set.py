@@ -1,0 +1,136 @@
+"""The labeled set: rows whose label is known, checked once, at the edge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.data.fingerprint import fingerprint_rows
+from minmargin.data.rows import Frame, Rows, count_rows
+from minmargin.data.schema import Column, as_rows, missing_column, not_a_table, schema_of
+from minmargin.errors import InputError, listing
+from minmargin.labeled.labels import as_labels, encode_labels
+from minmargin.pools import is_path, read_frame
+
+
+@dataclass(frozen=True)
+class LabeledSet:
+    """Rows, their labels, and what is known of both.
+
+    Attributes:
+        rows: the rows, with all columns they came with.
+        columns: the feature columns, in order; None if the rows have no names.
+        one_column: whether the caller named a single column, to be handed over one-dimensional.
+        from_files: whether the rows were read from files, so that no kind of frame was chosen.
+        y: (N,) the labels as given.
+        classes: (C,) the classes, sorted.
+        codes: (N,) each label's place in `classes`.
+    """
+
+    rows: Rows
+    columns: tuple[Column, ...] | None
+    one_column: bool
+    from_files: bool
+    y: NDArray[Any]
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        features: str | Sequence[str] | None = None,
+        not_features: Sequence[str] = (),
+    ) -> LabeledSet:
+        """Return the labeled set of rows and labels, or of a frame or file with a label column."""
+        from_files = is_path(X)
+        rows = read_frame(X) if from_files else as_rows(X, "The labeled set")
+        if isinstance(y, str):
+            labels = _label_column(rows, y)
+            not_features = (*not_features, y)
+        else:
+            labels = as_labels(y)
+        classes, codes = encode_labels(labels, count_rows(rows))
+        columns = _feature_columns(rows, features, not_features)
+        return cls(rows, columns, isinstance(features, str), from_files, labels, classes, codes)
+
+    def require_table(self) -> None:
+        """Raise an error for an array with more than two dimensions, which few learners take."""
+        if len(self.row_shape or ()) > 1:
+            raise not_a_table("The labeled set", self.rows.shape)
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """The shape of one row of an array; None if the rows have names."""
+        return None if isinstance(self.rows, nw.DataFrame) else tuple(int(n) for n in self.rows.shape[1:])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(C,) the number of rows of each class."""
+        return np.bincount(self.codes, minlength=len(self.classes))
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the feature columns; None if the rows have none."""
+        return None if self.columns is None else tuple(column.name for column in self.columns)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest records of this labeled set."""
+        counts = {str(name): int(n) for name, n in zip(self.classes.tolist(), self.counts, strict=True)}
+        return {
+            "rows": len(self.codes),
+            "class_counts": counts,
+            "features": None if self.names is None else list(self.names),
+            "fingerprint": fingerprint_rows(self.rows),
+            "label_fingerprint": fingerprint_rows(self.y),
+        }
+
+
+def _label_column(rows: Rows, name: str) -> NDArray[Any]:
+    if not isinstance(rows, nw.DataFrame):
+        raise InputError(
+            f"y={name!r} names a label column, but the labeled set is an array without column names. "
+            "Pass the labels themselves as y."
+        )
+    if name not in rows.columns:
+        raise missing_column(name, rows.columns, "the labeled set")
+    return as_labels(rows[name].to_native())
+
+
+def _feature_columns(
+    rows: Rows, features: str | Sequence[str] | None, not_features: Sequence[str]
+) -> tuple[Column, ...] | None:
+    schema = schema_of(rows)
+    if schema.columns is None:
+        return None
+    if features is None:
+        chosen = [column for column in schema.columns if column.name not in not_features]
+    else:
+        names = [features] if isinstance(features, str) else list(features)
+        repeated = [name for name, times in Counter(names).items() if times > 1]
+        if repeated:
+            raise InputError(f"features names {listing(repeated)} twice. Name each column once.")
+        by_name = {column.name: column for column in schema.columns}
+        for name in names:
+            if name not in by_name:
+                raise missing_column(name, schema.names, "the labeled set")
+        chosen = [by_name[name] for name in names]
+    if not chosen:
+        raise InputError("The labeled set has no feature column left. Name some with features=[...].")
+    return tuple(_seen_empty(column, rows) for column in chosen)
+
+
+def _seen_empty(column: Column, rows: Rows) -> Column:
+    """Return the column, as an empty one if it is a text column without any text."""
+    frame = cast("Frame", rows)
+    if column.kind == "text" and frame[column.name].null_count() == frame.shape[0]:
+        return replace(column, kind="empty")
+    return column

@@ -1,0 +1,173 @@
+"""Logistic regressions trained together: K weightings of the same rows, each to its own optimum.
+
+Each member minimizes scikit-learn's objective,
+
+    sum_i weights[k, i] * loss(y_i, x_i . T[:, k]) + |T[:, k]|^2 / (2 C)
+
+with a free intercept. What members have in common is done once: the rows are centered and turned to axes that suit
+all of them (`newton_views`), and all start from the base's optimum. Then each takes Newton steps on its own
+(`newton_steps`), over the rows that it counts at all, about two thirds of them in a bootstrap draw. So no bit of a
+member depends on which others are trained beside it, or on how many threads do it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.data.rows import Matrix
+from minmargin.learners.newton.steps import Problem, minimize
+from minmargin.learners.newton.views import (
+    ColumnTransforms,
+    FindAxes,
+    Floats,
+    View,
+    principal_axes,
+    row_space,
+    standardized,
+)
+
+__all__ = ["CONVERGED", "ColumnTransforms", "Optimum", "fit_together"]
+
+Result = TypeVar("Result")
+
+#: The gradient of an optimum, relative to the gradient at zero, is no longer than this.
+CONVERGED = 1e-6
+
+_FULL_HESSIAN = 160  # coefficients of a member up to which its whole Hessian is factored
+_AS_WELL_DENSE = 2_000_000  # entries up to which CSR rows are trained on as dense ones
+_NEARLY_EMPTY = 0.05  # share of entries that are not zero below which they are not, as those of texts
+_ALWAYS_DENSE = 200_000  # entries up to which that makes no difference
+_WORTH_THREADS = 150_000  # entries times outputs from which a member takes longer than starting a thread
+_OWN_AXES = 400  # rows up to which a member with columns of its own finds axes of its own
+
+
+class Optimum(NamedTuple):
+    """What training found.
+
+    Attributes:
+        coefficients: (D, K, O) with O outputs: one per class, or a single one for two classes.
+        intercepts: (K, O).
+        gradient: (K,) the length of each member's gradient, relative to its gradient at zero.
+        steps: (K,) how many Newton steps each member took.
+    """
+
+    coefficients: Floats
+    intercepts: Floats
+    gradient: Floats
+    steps: NDArray[np.int64]
+
+
+def fit_together(
+    X: Matrix,
+    codes: NDArray[np.intp],
+    n_classes: int,
+    weights: Floats,
+    *,
+    C: float = 1.0,
+    fit_intercept: bool = True,
+    columns: ColumnTransforms | None = None,
+    start: Optimum | None = None,
+    tolerance: float = 2e-7,
+    n_jobs: int = 1,
+    on_member: Callable[[int], None] = lambda _: None,
+) -> Optimum:
+    """Return the optimum of every member.
+
+    Args:
+        X: (n, D) rows, dense float64 or CSR.
+        codes: (n,) classes as 0..n_classes-1.
+        n_classes: how many classes there are.
+        weights: (K, n) each member's weights of the rows.
+        C: the inverse strength of the L2 penalty.
+        fit_intercept: whether logits have a free constant.
+        columns: how each member sees the columns; coefficients are those of what it sees. None: as they are.
+        start: an optimum of one member to start all others from.
+        tolerance: the length of the gradient to stop at, relative to the gradient at zero.
+        n_jobs: how many members are trained at a time.
+        on_member: is told how many members are trained, whenever one more is.
+    """
+    n_outputs = 1 if n_classes == 2 else n_classes
+    if isinstance(X, sparse.csr_array) and _is_as_well_dense(X):
+        X = X.toarray()
+    n_columns = X.shape[1] if isinstance(X, sparse.csr_array) else min(X.shape)
+    exact = n_columns * n_outputs <= _FULL_HESSIAN
+    view_of = _views(X, columns, row_space if exact else principal_axes, fit_intercept=fit_intercept)
+
+    def fit(member: int) -> tuple[Floats, Floats, float, int]:
+        kept = np.flatnonzero(weights[member])
+        view = view_of(member, kept)
+        penalty = np.full((view.rows.shape[1], 1), 1.0 / C)
+        if fit_intercept:
+            penalty[-1] = 0.0
+        problem = Problem(view.rows, codes[kept], n_outputs, weights[member, kept], penalty)
+        T = np.zeros((len(penalty), n_outputs))
+        if start is not None:
+            given = view.enter(start.coefficients[:, 0], start.intercepts[0])
+            # A member that sees the columns in its own way may be better off from zero.
+            T = given if columns is None or problem.at(given).loss < problem.at(T).loss else T
+        found = minimize(problem, T, exact=exact, tolerance=tolerance)
+        return (*view.leave(found.T), found.gradient, found.steps)
+
+    n_members = len(weights)
+    coefficients, intercepts = np.empty((X.shape[1], n_members, n_outputs)), np.empty((n_members, n_outputs))
+    gradient, steps = np.empty(n_members), np.empty(n_members, dtype=np.int64)
+    worth_threads = X.shape[0] * n_columns * n_outputs >= _WORTH_THREADS
+    fits = _each(fit, n_members, n_threads=effective_n_jobs(n_jobs) if worth_threads else 1)
+    for k, (T, constant, slope, n_steps) in enumerate(fits):
+        coefficients[:, k], intercepts[k], gradient[k], steps[k] = T, constant, slope, n_steps
+        on_member(k + 1)
+    return Optimum(coefficients, intercepts, gradient, steps)
+
+
+def _is_as_well_dense(X: sparse.csr_array[Any, Any]) -> bool:
+    n_entries = math.prod(X.shape)
+    nearly_empty = n_entries > _ALWAYS_DENSE and X.nnz < _NEARLY_EMPTY * n_entries
+    return n_entries <= _AS_WELL_DENSE and not nearly_empty
+
+
+def _each(fit: Callable[[int], Result], n_members: int, *, n_threads: int) -> Iterator[Result]:
+    if n_threads == 1:
+        yield from map(fit, range(n_members))
+        return
+    with ThreadPoolExecutor(n_threads) as threads:
+        yield from threads.map(fit, range(n_members))
+
+
+def _views(
+    X: Matrix, columns: ColumnTransforms | None, find_axes: FindAxes, *, fit_intercept: bool
+) -> Callable[[int, NDArray[np.intp]], View]:
+    """Return what gives the view that a member has of the rows it counts."""
+    if columns is None:
+        shared = View.of(X, find_axes, fit_intercept=fit_intercept)
+        return lambda _, kept: shared.take(kept)
+    if isinstance(X, sparse.csr_array):
+        # The free constant takes up the centers, so that CSR rows need not be centered. (Without one, no scaler does.)
+        assert fit_intercept or not columns.center.any()
+
+        def view_of_sparse(member: int, kept: NDArray[np.intp]) -> View:
+            own = columns.of(member)
+            view = View.of(own.apply(X[kept]), find_axes, fit_intercept=fit_intercept)
+            return replace(view, center=-own.center / own.scale)
+
+        return view_of_sparse
+    if X.shape[0] >= X.shape[1]:
+        # Any axes are right. Those of rows that are scaled once for all are good ones under every member's scales.
+        axes = find_axes(standardized(X))
+        return lambda member, kept: View.of(
+            columns.of(member).apply(X[kept]), lambda _: axes, fit_intercept=fit_intercept
+        )
+    # Here the axes have to span the rows, and with scales of their own the members' rows span different spaces.
+    return lambda member, kept: View.of(
+        columns.of(member).apply(X[kept]),
+        find_axes if len(kept) <= _OWN_AXES else lambda _: None,
+        fit_intercept=fit_intercept,
+    )

@@ -1,0 +1,130 @@
+"""A source: an opened pool with its columns matched to what a learner takes, before anything is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from minmargin.checks import check_count
+from minmargin.data.intake import Intake
+from minmargin.data.schema import Kind, missing_column
+from minmargin.errors import InputError, listing
+from minmargin.pools import Pool, open_pool
+from minmargin.pools.exclusion import Exclusion
+
+
+class Source(NamedTuple):
+    """An opened pool, which of its columns are read, and which of its rows must not be picked (None: any may)."""
+
+    pool: Pool
+    features: tuple[str, ...] | None
+    carried: tuple[str, ...]
+    kinds: dict[str, Kind | None] | None
+    exclusion: Exclusion | None = None
+
+    @property
+    def n_left(self) -> int | None:
+        """How many rows may be picked, as far as is known before they are read; None: only reading them can tell."""
+        if self.pool.n_rows is None or self.exclusion is None:
+            return self.pool.n_rows
+        return self.pool.n_rows - self.exclusion.n_certain
+
+    def describe_exclusion(self, n_rows: int) -> dict[str, int] | None:
+        """Return what the manifest records of excluded rows, of which reading the pool found so many."""
+        return None if self.exclusion is None else {"asked": len(self.exclusion), "rows": n_rows}
+
+
+def _bind(
+    pool: Pool,
+    intake: Intake,
+    *,
+    features: Sequence[str] | None,
+    carried: Sequence[str],
+) -> Source:
+    """Return the pool with its columns matched to the labeled set's, or say what does not match.
+
+    Args:
+        pool: an opened pool.
+        intake: what the learner takes.
+        features: the pool's feature columns, for a labeled set without names.
+        carried: further columns whose values go with the picked rows.
+    """
+    names = intake.match(pool.schema, features=features, reserved=carried)
+    if names is None:
+        if features is not None and intake.columns is None:
+            raise InputError(
+                f"features names columns ({listing(features)}), but the labeled set and the pool are arrays."
+            )
+        if carried:
+            raise InputError(
+                f"Column {carried[0]!r} was asked for, but the pool is an array without column names."
+            )
+        return Source(pool, None, (), None)
+    for name in carried:
+        if name not in pool.schema.names:
+            raise missing_column(name, pool.schema.names, "the pool")
+    kinds: dict[str, Kind | None] = dict.fromkeys(carried)
+    wanted = intake.columns or tuple(cast("Any", pool.schema.find(name)) for name in names)
+    kinds.update({name: column.kind for name, column in zip(names, wanted, strict=True)})
+    return Source(pool, names, tuple(carried), kinds)
+
+
+def bind_pool(
+    pool: Any,
+    intake: Intake,
+    *,
+    features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    keep: Sequence[str] = (),
+    exclude: Any = None,
+) -> Source:
+    """Return the pool, opened, with its columns matched to what the learner takes.
+
+    `exclude` holds values of the id column, or row numbers if there is none.
+    """
+    names = [features] if isinstance(features, str) else features
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
+    source = _bind(open_pool(pool), intake, features=names, carried=carried)
+    return source if exclude is None else source._replace(exclusion=_exclusion(exclude, source, id_column))
+
+
+def _exclusion(exclude: Any, source: Source, id_column: str | None) -> Exclusion:
+    schema = source.pool.schema
+    column = None if id_column is None else schema.find(id_column)
+    if column is None:
+        return Exclusion.by_row(exclude, source.pool.n_rows)
+    read_as = (source.kinds or {}).get(column.name)
+    return Exclusion.by_id(exclude, column, read_as if schema.parsed else read_as or "text")
+
+
+def check_batch_size(batch_size: int, source: Source) -> int:
+    """Return a batch size that must be a positive number which the pool can fill."""
+    size = check_count("batch_size", batch_size, least=1)
+    n_rows, n_left = source.pool.n_rows, source.n_left
+    if n_rows == 0:
+        raise empty_pool(source)
+    if n_rows is not None and n_left is not None and n_left < size:
+        raise too_large(size, n_rows, n_rows - n_left, source)
+    return size
+
+
+def empty_pool(source: Source) -> InputError:
+    """Return the error for a pool without rows."""
+    where = "" if source.pool.name == "the pool" else f" ({source.pool.name})"
+    return InputError(f"The pool{where} has no rows. Give one with at least as many as are to be picked.")
+
+
+def too_large(batch_size: int, n_rows: int, n_excluded: int, source: Source) -> InputError:
+    """Return the error for a batch that the pool, or what is left of it, cannot fill."""
+    if n_excluded:
+        left = n_rows - n_excluded
+        fix = f"Use batch_size<={left}." if left else "There is nothing left to pick."
+        return InputError(
+            f"batch_size={batch_size} is larger than what is left of the pool ({n_rows:,} rows in "
+            f"{source.pool.name}, {n_excluded:,} of them excluded). {fix}"
+        )
+    return InputError(
+        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {source.pool.name}). "
+        f"Use batch_size<={n_rows}."
+    )

@@ -1,0 +1,58 @@
+"""Dask: tasks of a distributed client. The scheduler runs those of lost workers again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from minmargin.errors import MissingExtraError
+from minmargin.scan.engines.base import Item, Result, call_it
+
+_RETRIES = 3
+_PER_THREAD = 2  # tasks that wait at each of them
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """A client, or the address of a scheduler; without either, a cluster of processes on this machine.
+
+    Attributes:
+        client: a live `distributed.Client`, or None.
+        address: of a scheduler, or None.
+        needs_gpu: whether a task asks for the resource "GPU".
+    """
+
+    client: Any = None
+    address: str | None = None
+    needs_gpu: bool = False
+
+    name = "dask"
+    elsewhere = True
+
+    def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Return fn of every item, in any order."""
+        try:
+            from distributed import Client, as_completed  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise MissingExtraError(
+                "engine='dask' needs distributed, which is not installed. Use pip install 'minmargin[dask]'."
+            ) from None
+        with ExitStack() as stack:
+            client = self.client or stack.enter_context(Client(self.address, set_as_default=False))
+            # Sent once, to every worker: each then has it at hand, and none is lost with another.
+            shared = client.scatter(fn, broadcast=True, hash=False)
+            how: dict[str, Any] = {"pure": False, "retries": _RETRIES}
+            if self.needs_gpu:
+                how["resources"] = {"GPU": 1}
+            remaining = iter(items)
+            room = max(_PER_THREAD * sum(client.nthreads().values()), 1)
+            running = as_completed(loop=client.loop, with_results=True)
+            for item in itertools.islice(remaining, room):
+                running.add(client.submit(call_it, shared, item, **how))
+            for _, result in running:
+                for item in itertools.islice(remaining, 1):
+                    running.add(client.submit(call_it, shared, item, **how))
+                yield result

@@ -1,0 +1,71 @@
+"""Spark: a data frame of pieces of work, mapped as Arrow batches; works with Spark Connect too.
+
+Spark runs what lost executors had again. Results come as bytes, since that is what data frames hold.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from minmargin.errors import MissingExtraError
+from minmargin.scan.engines.base import Item, Result
+
+_COLUMN = "content"
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """A session, or the address of a master or of a Spark Connect server; without either, this machine's cores.
+
+    Attributes:
+        session: a live `SparkSession`, or None.
+        address: such as "spark://host:7077" or "sc://host", or None.
+    """
+
+    session: Any = None
+    address: str | None = None
+
+    name = "spark"
+    elsewhere = True
+
+    def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Return fn of every item, in any order."""
+        session = self.session or self._make_session()
+        try:
+            # The pieces are ours, and so are the results: they were pickled on the other side of this function.
+            pieces = [(pickle.dumps(item),) for item in items]
+            frame = session.createDataFrame(pieces, f"{_COLUMN} binary").repartition(max(len(pieces), 1))
+
+            def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                for batch in batches:
+                    for piece in batch.column(0):
+                        result = pickle.dumps(fn(pickle.loads(piece.as_py())))  # noqa: S301 - see above
+                        yield pa.record_batch([pa.array([result], pa.binary())], names=[_COLUMN])
+
+            # All at once: to fetch them one by one, Spark would work on one after the other.
+            results = frame.mapInArrow(work, f"{_COLUMN} binary").toArrow()
+            for result in results[_COLUMN]:
+                yield pickle.loads(result.as_py())  # noqa: S301 - see above
+        finally:
+            if self.session is None:
+                session.stop()
+
+    def _make_session(self) -> Any:
+        try:
+            from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise MissingExtraError(
+                "engine='spark' needs pyspark, which is not installed. Use pip install 'minmargin[spark]'."
+            ) from None
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers on this machine have what we have
+        builder = SparkSession.builder.appName("minmargin")
+        if self.address is not None and self.address.startswith("sc://"):
+            return builder.remote(self.address).getOrCreate()
+        return builder.master(self.address or "local[*]").config("spark.ui.enabled", "false").getOrCreate()

@@ -1,0 +1,93 @@
+"""TopBs as Arrow tables: what travels between processes, and what a checkpoint keeps.
+
+A table has a column for rows and one for scores, and one for each detail. Vectors are lists; those of sparse rows are
+lists of places and of values. Places in line among equal scores are hashes of the rows, and made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.data.rows import Matrix, Rows
+from minmargin.seeds import SeedTree
+from minmargin.topb import Details, TopB
+
+_CARRIED, _VECTOR, _PLACES, _WIDTH = "carried:", "vector", "vector places", b"minmargin vector width"
+
+
+def to_table(top: TopB) -> pa.Table:
+    """Return what a TopB holds."""
+    held = top.held()
+    if held is None:
+        return pa.table({"row": pa.array([], pa.int64()), "score": pa.array([], pa.float64())})
+    columns: dict[str, Any] = {"row": held.rows, "score": held.scores}
+    metadata = {}
+    for name, values in held.details.items():
+        if isinstance(values, nw.DataFrame):
+            table = values.to_arrow()  # of a pandas frame, the index comes along
+            columns |= {_CARRIED + column: table[column] for column in values.columns}
+        elif getattr(values, "ndim", 1) == 2:
+            columns |= _vectors_to_lists(values)
+            metadata[_WIDTH] = str(values.shape[1]).encode()
+        else:
+            columns[name] = values
+    return pa.table(columns).replace_schema_metadata(metadata)
+
+
+def from_table(table: pa.Table, size: int | None, seeds: SeedTree) -> TopB:
+    """Return the TopB whose rows a table holds."""
+    top = TopB(size, seeds)
+    rows, scores = (np.asarray(table[name].to_numpy()) for name in ("row", "score"))
+    details = _details_of(table)
+    top.update(rows, scores, lambda index: {name: _taken(values, index) for name, values in details.items()})
+    return top
+
+
+def _details_of(table: pa.Table) -> Details:
+    details: dict[str, Any] = {}
+    carried = {
+        name.removeprefix(_CARRIED): table[name] for name in table.column_names if name.startswith(_CARRIED)
+    }
+    if carried:
+        details["carried"] = nw.from_native(pa.table(carried), eager_only=True)
+    for name in table.column_names:
+        if name == _VECTOR:
+            details[name] = _vectors_of_lists(table, int((table.schema.metadata or {})[_WIDTH]))
+        elif name not in {"row", "score", _PLACES} and not name.startswith(_CARRIED):
+            details[name] = np.asarray(table[name].to_numpy())
+    return details
+
+
+def _taken(values: Rows, index: NDArray[np.intp]) -> Rows:
+    if len(index) == values.shape[0] and (index == np.arange(len(index))).all():
+        return values
+    return values[index, :] if isinstance(values, nw.DataFrame) else values[index]
+
+
+def _vectors_to_lists(vectors: Matrix) -> Mapping[str, pa.Array]:
+    if isinstance(vectors, sparse.csr_array):
+        ends = pa.array(vectors.indptr.astype(np.int64))
+        return {
+            _PLACES: pa.LargeListArray.from_arrays(ends, pa.array(vectors.indices)),
+            _VECTOR: pa.LargeListArray.from_arrays(ends, pa.array(vectors.data)),
+        }
+    flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
+    return {_VECTOR: pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])}
+
+
+def _vectors_of_lists(table: pa.Table, width: int) -> Matrix:
+    column = table[_VECTOR].combine_chunks()
+    values = column.flatten().to_numpy(zero_copy_only=False)
+    if _PLACES not in table.column_names:
+        return cast("Matrix", values.reshape(-1, width))
+    counts = np.diff(column.offsets.to_numpy())
+    places = table[_PLACES].combine_chunks().flatten().to_numpy()
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return sparse.csr_array((values, places, ends), shape=(table.num_rows, width))

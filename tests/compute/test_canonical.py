@@ -1,0 +1,107 @@
+"""The compiled kernels are equal to the bit to plain numpy, and to themselves wherever a row stands."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from scipy import sparse
+
+from brute_force import cosine, linear_class_scores
+from minmargin import margins
+from minmargin.compute import canonical
+from minmargin.compute.cpu import simd
+
+
+def problem(seed, n, n_features, n_models, n_outputs, dtype, scale=1.0):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, n_features)) * scale * (rng.random((n, n_features)) < 0.7)).astype(dtype)
+    return X, rng.normal(size=(n_features, n_models, n_outputs)), rng.normal(size=(n_models, n_outputs))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 20),
+    n_features=st.integers(1, 40),
+    n_models=st.integers(1, 5),
+    n_outputs=st.sampled_from([1, 3, 10]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    scale=st.sampled_from([1e-300, 1.0, 1e3]),
+    softmax=st.booleans(),
+)
+def test_class_scores_equal_the_numpy_reference_to_the_bit(
+    seed, n, n_features, n_models, n_outputs, dtype, scale, softmax
+):
+    X, weights, intercepts = problem(seed, n, n_features, n_models, n_outputs, dtype, scale)
+    expected = linear_class_scores(X, weights, intercepts, softmax=softmax)
+    for rows in (X, sparse.csr_array(X)):
+        np.testing.assert_array_equal(
+            canonical.linear_class_scores(rows, weights, intercepts, softmax=softmax), expected
+        )
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_class_scores_do_not_depend_on_layout_or_neighbors(n_outputs):
+    X, weights, intercepts = problem(0, 101, 17, 4, n_outputs, np.float64)
+    whole = canonical.linear_class_scores(X, weights, intercepts)
+    for start, stop in [(0, 1), (3, 11), (50, 101)]:
+        part = canonical.linear_class_scores(X[start:stop], weights, intercepts)
+        np.testing.assert_array_equal(part, whole[:, start:stop])
+    np.testing.assert_array_equal(
+        canonical.linear_class_scores(np.asfortranarray(X), weights, intercepts), whole
+    )
+    np.testing.assert_array_equal(
+        canonical.linear_class_scores(sparse.csr_array(X), weights, intercepts), whole
+    )
+
+
+@given(
+    logits=st.lists(
+        st.lists(
+            st.one_of(
+                st.sampled_from([0.0, -0.0, 708.0, -708.0, 709.0, 1e308, np.inf, -np.inf, np.nan]),
+                st.floats(),
+            ),
+            min_size=4,
+            max_size=4,
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_any_logits_give_the_probabilities_of_the_numpy_reference(logits):
+    """Not finite ones too: they must come out as NaN, which is then found, and must not disturb other rows."""
+    logits = np.array(logits)
+    with np.errstate(invalid="ignore", over="ignore"):
+        of_four = margins.softmax(logits)
+        of_one = margins.sigmoid_pair(logits[:, 0])
+    by_output = np.ascontiguousarray(logits.T[np.newaxis])
+    np.testing.assert_array_equal(canonical.class_scores_of(by_output, softmax=True)[0], of_four)
+    np.testing.assert_array_equal(canonical.class_scores_of(by_output[:, :1], softmax=True)[0], of_one)
+
+
+def test_kernels_fuse_no_multiplication_with_an_addition():
+    """A fused multiply-add rounds once where others round twice, so its bits would depend on the machine."""
+    X, weights, intercepts = problem(0, 5, 4, 2, 3, np.float64)
+    kernel = njit(canonical._score_dense.py_func)  # compiled anew: cached code cannot be looked at
+    packed = simd.pack(weights.reshape(4, 6).T, intercepts.reshape(6), np.float64)
+    kernel(X.reshape(-1), 4, packed, 3, True, np.empty((2, 5, 3)))
+    for assembly in kernel.inspect_asm().values():
+        assert "mulpd" in assembly or "mulsd" in assembly or "fmul" in assembly
+        assert "fmadd" not in assembly
+        assert "fmla" not in assembly
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cosines_equal_the_reference_to_the_bit(as_csr, dtype):
+    X, _, _ = problem(3, 21, 9, 1, 1, dtype)
+    X[4] = 0
+    closest = np.full(21, -np.inf)
+    rows = sparse.csr_array(X) if as_csr else X
+    for center in (2, 4, 20):
+        vector = X[center].astype(np.float64)
+        lengths = canonical.norms(rows)
+        canonical.raise_to_cosines(rows, lengths, vector, float(lengths[center]), closest)
+    expected = [max(cosine(x, X[c]) for c in (2, 4, 20)) for x in X]
+    np.testing.assert_array_equal(closest, expected)

@@ -1,0 +1,126 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import minmargin as mm
+from minmargin.files import check_writable, write_json, write_whole
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def write_half(file: IO[bytes]) -> None:
+    file.write(b"half of the n")
+    raise RuntimeError("the power went")
+
+
+def test_a_file_is_written_and_its_path_returned(tmp_path: Path) -> None:
+    path = write_whole(str(tmp_path / "new.bin"), lambda file: file.write(b"content"))
+    assert path == tmp_path / "new.bin"
+    assert path.read_bytes() == b"content"
+    assert names(tmp_path) == ["new.bin"]
+
+
+def test_a_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"a longer old content")
+    write_whole(path, lambda file: file.write(b"new"))
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+
+    def write(file: IO[bytes]) -> None:
+        file.write(b"half of the n")
+        raise error("the power went")
+
+    with pytest.raises(error, match="the power went"):
+        write_whole(path, write)
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["file.bin"]
+
+
+def test_a_failed_write_of_a_new_file_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the power went"):
+        write_whole(tmp_path / "file.bin", write_half)
+    assert names(tmp_path) == []
+
+
+def test_the_old_file_is_there_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    seen = []
+
+    def write(file: IO[bytes]) -> None:
+        file.write(b"new")
+        seen.append(path.read_bytes())
+
+    write_whole(path, write)
+    assert seen == [b"old"]
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(mm.InputError) as caught:
+        write_whole(tmp_path / "no" / "file.bin", write_half)
+    assert str(caught.value) == (
+        f"Folder '{tmp_path}/no' does not exist, so 'file.bin' cannot be written there."
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+def test_a_file_is_as_open_as_the_users_other_files(tmp_path: Path) -> None:
+    write_whole(tmp_path / "ours", lambda file: file.write(b""))
+    (tmp_path / "theirs").touch()
+    ours, theirs = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("ours", "theirs"))
+    assert ours == theirs
+
+
+def test_json_is_written_whole_with_a_last_line_end(tmp_path: Path) -> None:
+    text = write_json(tmp_path / "file.json", {"a": [1, "ü"]}).read_text()
+    assert json.loads(text) == {"a": [1, "ü"]}
+    assert text.endswith("}\n")
+
+
+def test_json_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        write_json(tmp_path / "file.json", {"a": object()})
+    assert names(tmp_path) == []
+
+
+def test_where_a_file_can_be_written_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "there.csv").write_bytes(b"old")
+    for name in ("new.csv", "there.csv"):
+        check_writable(tmp_path / name)
+    assert names(tmp_path) == ["there.csv"]
+    assert (tmp_path / "there.csv").read_bytes() == b"old"
+
+
+def test_where_a_file_cannot_be_written_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(path: Path) -> str:
+        with pytest.raises(mm.InputError) as caught:
+            check_writable(path)
+        return str(caught.value).replace(f"{tmp_path}", "HERE")
+
+    assert told(tmp_path / "no" / "x.csv") == "Folder 'HERE/no' does not exist. Make it, or write elsewhere."
+    assert told(tmp_path) == "'HERE' is a folder. Name a file in it."
+
+    def refuse(**_: object) -> None:  # permissions do not bind root, who may run these tests
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert told(tmp_path / "x.csv") == "'HERE/x.csv' cannot be written: Permission denied."
