@@ -10,13 +10,17 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from labelling.played_answers import Answer
 
 PROGRAM = Path(__file__).parents[2] / ".venv-label-studio" / "bin" / "label-studio"
 
@@ -154,6 +158,32 @@ def environment(server: LabelStudio, monkeypatch: pytest.MonkeyPatch) -> LabelSt
     monkeypatch.setenv("LABEL_STUDIO_URL", server.url)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", server.token)
     return server
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[Answer], str]]:
+    """Starts a server that answers every request in one way, and gives its address."""
+    servers = []
+
+    def start(answer: Answer) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                answer(self)
+
+            do_POST = do_GET  # noqa: N815 - the library's names
+
+            def log_message(self, *args: object) -> None:
+                """Keep quiet."""
+
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        # Looking often whether to stop: by default it takes half a second to stop each.
+        threading.Thread(target=servers[-1].serve_forever, args=[0.01], daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A Label Studio server, spoken to through its own SDK, with every failure put in one sentence.
 
-The token is held by the SDK's client alone. No message shows it, and no error keeps a cause that might.
+The token is held by the SDK's client alone, which sends it to no other server. No message shows it, and no error keeps
+a cause that might.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - the variable's name, not
 _TIMEOUT_SECONDS = 120
 _PAGE_SIZE = 200
 _TITLE_LENGTHS = range(3, 51)  # what a server accepts
+_PART_LENGTH = 8  # so many characters of a token, in a row, are a part of it and no chance
 
 
 class LabelStudioError(MinMarginError, RuntimeError):
@@ -62,7 +64,8 @@ class Server:
         url = _checked_url(url)
         token = _checked_token(os.environ.get(TOKEN_VARIABLE, "") if token is None else token)
         sdk, httpx = _require("label_studio_sdk"), _require("httpx")
-        with httpx.Client(timeout=_TIMEOUT_SECONDS, follow_redirects=True) as connections:
+        hooks = {"request": [_refuse_elsewhere(url)]}
+        with httpx.Client(timeout=_TIMEOUT_SECONDS, follow_redirects=True, event_hooks=hooks) as connections:
             with _failures(url, token, "was asked"):  # a token that has expired is noticed here
                 # With a slash, or the SDK forgets a path in the address. Without retries: a request that was cut off
                 # may have been carried out, and tasks that are sent again are there twice.
@@ -141,6 +144,11 @@ def _failures(url: str, token: str, doing: str, missing: str = "") -> Iterator[N
     at, stranger = f"Label Studio at {url}", f"What answers at {url} is no Label Studio. Mend the address."
     try:
         yield
+    except _ElsewhereError as error:
+        raise InputError(
+            f"{at} redirects to {_without_token(str(error), token)}, which is not sent the token. If that is your "
+            "server, use its address (--url)."
+        ) from None
     except httpx.ConnectError:
         raise LabelStudioError(
             f"No server answers at {url} (start Label Studio, or mend the address)."
@@ -166,6 +174,37 @@ def _failures(url: str, token: str, doing: str, missing: str = "") -> Iterator[N
         raise LabelStudioError(f"{at} failed ({status}{said}) when it {doing}.") from None
     except ValueError:  # an answer that is no JSON, or other JSON
         raise LabelStudioError(stranger) from None
+
+
+class _ElsewhereError(Exception):
+    """A request was about to leave the server; the message is where it would have gone, without path and query."""
+
+
+def _refuse_elsewhere(url: str) -> Callable[[Any], None]:
+    """Return a hook for httpx, which calls it before it sends any request, also one that follows a redirect.
+
+    httpx itself follows redirects to any host: it drops the header with the token on most of them, but a body that
+    holds the token is sent again.
+    """
+    httpx = _require("httpx")
+
+    def check(request: Any) -> None:
+        if _origin(request.url) != _origin(httpx.URL(url)):
+            raise _ElsewhereError(_origin(request.url))
+
+    return check
+
+
+def _origin(url: Any) -> str:
+    """Return scheme, host and port of an httpx.URL: in lower case, and without the port if it is the scheme's own."""
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
+def _without_token(address: str, token: str) -> str:
+    """Return the address, unless it repeats the token or a part of it. Hosts are in lower case."""
+    token, length = token.lower(), min(_PART_LENGTH, len(token))
+    parts = (token[start : start + length] for start in range(len(token) - length + 1))
+    return "an address that holds a part of the token" if any(part in address for part in parts) else address
 
 
 def _said(body: Any, token: str) -> str:
