@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 
 import minmargin as mm
 from minmargin.experiments.digits import IMAGE_SHAPE, Draw
-from minmargin.learners import silent
+from minmargin.progress import silent
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT, SCALE = 1040, 1330, 1.25

@@ -18,6 +18,7 @@ import minmargin as mm
 from complaints import LABELED, LABELS, X, complaint, pick
 from minmargin import device
 from minmargin.learners.logistic import LogisticLearner
+from minmargin.scan.execution import Execution
 
 NO_GPU = "device='cuda', but torch finds no CUDA GPU here. Use device='auto' or 'cpu'."
 
@@ -150,7 +151,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(
         "minmargin.committee.committee.resolve_device", lambda device: "cpu" if device == "cpu" else "cuda"
     )
-    monkeypatch.setattr("minmargin.selection.check_device", lambda _: None)
+    monkeypatch.setattr("minmargin.scan.execution.check_device", lambda _: None)
 
 
 def where(batch: mm.Batch) -> str:
@@ -160,18 +161,18 @@ def where(batch: mm.Batch) -> str:
 def test_a_small_pool_stays_on_the_cpu_unless_a_gpu_is_asked_for(gpu):
     assert where(pick(device="auto")) == "cpu"
     committee = mm.fit_committee(LABELED, LABELS, n_models=2)
-    assert committee._device(committee.bind(X), "cuda") == "cuda"
+    assert committee._device(committee.match(X), Execution(device="cuda")) == "cuda"
 
 
 def test_a_pool_that_is_worth_it_goes_to_the_gpu_by_itself(gpu, monkeypatch):
     committee = mm.fit_committee(LABELED, LABELS, n_models=2)
-    unknown_length = committee.bind(iter([X]))
-    assert committee._device(unknown_length, "auto") == "cuda"
+    unknown_length = committee.match(iter([X]))
+    assert committee._device(unknown_length, Execution()) == "cuda"
     monkeypatch.setattr(
         "minmargin.committee.committee._WORTH_A_GPU", committee.scorer.multiplications * len(X)
     )
-    assert committee._device(committee.bind(X), "auto") == "cuda"
-    assert committee._device(committee.bind(X[:-1]), "auto") == "cpu"
+    assert committee._device(committee.match(X), Execution()) == "cuda"
+    assert committee._device(committee.match(X[:-1]), Execution()) == "cpu"
 
 
 def test_sparse_rows_are_looked_at_on_the_cpu_and_a_warning_says_so_if_a_gpu_was_asked_for(gpu):

@@ -7,7 +7,8 @@ over pools of any size.
 from typing import TYPE_CHECKING, Any
 
 from minmargin.batch import Batch
-from minmargin.committee.committee import Committee, fit_committee
+from minmargin.committee.committee import Committee
+from minmargin.committee.training import fit_committee
 from minmargin.compare import compare
 from minmargin.errors import (
     DataWarning,

@@ -6,7 +6,6 @@ import base64
 import html
 import json
 import re
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from minmargin.data.rows import Frame
-from minmargin.errors import DataWarning, InputError, MissingExtraError, listing
+from minmargin.errors import InputError, MissingExtraError, listing, warn
 from minmargin.files import write_whole
 from minmargin.progress import Progress, silent
-from minmargin.scan.again import Origin
+from minmargin.scan.rereading import Origin
 from minmargin.topb import Ranked
 
 
@@ -313,11 +312,9 @@ def _warn_of_duplicates(ids: pa.ChunkedArray, name: str) -> None:
     known = ids.drop_null()
     repeated = len(known) - len(known.unique())
     if repeated:
-        warnings.warn(
+        warn(
             f"{repeated:,} of the {len(ids):,} picked rows repeat an id of column {name!r}. "
-            "Use a column whose values are unique, or rows to tell them apart.",
-            DataWarning,
-            stacklevel=5,
+            "Use a column whose values are unique, or rows to tell them apart."
         )
 
 

@@ -6,6 +6,8 @@ Every message is one sentence with the values, where they were found, and the fi
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -31,6 +33,14 @@ class MissingExtraError(MinMarginError, ImportError):
 
 class DataWarning(UserWarning):
     """The data looks wrong, but a batch can still be picked."""
+
+
+def warn(message: str, category: type[Warning] = DataWarning) -> None:
+    """Warn whoever called this package: the line that Python shows is theirs, however deep in here it is said."""
+    frame, level = sys._getframe(1), 2  # noqa: SLF001 - Python 3.12 has skip_file_prefixes for this
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "minmargin":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

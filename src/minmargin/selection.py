@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from minmargin.batch import Batch
-from minmargin.checks import check_count, check_n_jobs
-from minmargin.committee.committee import CHUNK_SIZE, Committee
+from minmargin.checks import check_count
 from minmargin.committee.provenance import Preprocess
 from minmargin.committee.training import Training
-from minmargin.device import check_device, check_precision
 from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.pools.source import bind_pool, check_batch_size
+from minmargin.pools.matching import check_batch_size, match_pool
 from minmargin.progress import Progress, silent
 from minmargin.scan.checkpoint import seed_of
-from minmargin.scan.engines import resolve_engine
+from minmargin.scan.execution import CHUNK_SIZE, Execution
 from minmargin.strategies import check_strategy, resolve_strategy
 
 
@@ -90,40 +88,31 @@ def select(
     """
     chosen = resolve_strategy(strategy)
     n_models = check_count("n_models", n_models, least=0, usual=25)
-    chunk_size = check_count("chunk_size", chunk_size, least=1)
-    n_jobs = check_n_jobs(n_jobs)
-    check_device(device)
-    check_precision(precision)
-    runs_on = resolve_engine(engine, address, n_jobs=n_jobs, needs_gpu=device == "cuda")
-    if checkpoint is not None and random_state is None:
-        random_state = seed_of(Path(checkpoint))
+    execution = Execution.of(
+        n_jobs=n_jobs,
+        chunk_size=chunk_size,
+        device=device,
+        precision=precision,
+        engine=engine,
+        address=address,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    if execution.checkpoint is not None and random_state is None:
+        random_state = seed_of(execution.checkpoint)
     not_features = [] if id_column is None else [id_column]
-    labeled = LabeledSet.of(X, y, features=features, not_features=not_features)
     training = Training.of(
-        labeled,
+        LabeledSet.of(X, y, features=features, not_features=not_features),
         learner=learner,
         bootstrap_fraction=bootstrap_fraction,
         random_state=random_state,
         preprocess=preprocess,
     )
-    source = bind_pool(
+    matched = match_pool(
         pool, training.intake, features=features, id_column=id_column, keep=keep, exclude=exclude
     )
-    batch_size = check_batch_size(batch_size, source)
+    batch_size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
-    n_members = n_models if chosen.needs == "members" else 0
-    committee = Committee.of(training, n_members, n_jobs=n_jobs, device=device, progress=progress)
-    return committee.pick(
-        source,
-        batch_size,
-        chosen,
-        id_column=id_column,
-        n_jobs=n_jobs,
-        chunk_size=chunk_size,
-        device=device,
-        precision=precision,
-        engine=runs_on,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    committee = training.fit(n_models if chosen.needs == "members" else 0, execution)
+    return committee.pick(matched, batch_size, chosen, execution, id_column=id_column)

@@ -29,8 +29,8 @@ from minmargin.seeds import SeedTree
 Details: TypeAlias = Mapping[str, Rows]
 
 
-class Bound(NamedTuple):
-    """The place in line behind which a row cannot be among the B lowest."""
+class LastPlace(NamedTuple):
+    """The place of the last of the B lowest rows: a row behind it is not needed."""
 
     score: float
     tie: np.uint64
@@ -74,12 +74,12 @@ class Ranked(NamedTuple):
 class TopB:
     """The `size` lowest rows seen so far; `size=None` keeps every row.
 
-    A `bound` taken from another TopB of the same run lets this one dismiss rows from the start.
+    A `last_place` taken from another TopB of the same run lets this one dismiss rows from the start.
     """
 
     size: int | None
     seeds: SeedTree
-    bound: Bound | None = None
+    last_place: LastPlace | None = None
     _parts: list[_Part] = field(default_factory=list, repr=False)
     _n_held: int = field(default=0, repr=False)
 
@@ -91,25 +91,25 @@ class TopB:
     ) -> None:
         """Take in rows and their scores; `details(index)` describes the survivors among them."""
         near = np.arange(len(rows))
-        if self.bound is not None:
-            near = np.flatnonzero(scores <= self.bound.score)
+        if self.last_place is not None:
+            near = np.flatnonzero(scores <= self.last_place.score)
         if self.size is not None and len(near) > self.size:
             cut = np.partition(scores[near], self.size - 1)[self.size - 1]
             near = near[scores[near] <= cut]
         ties = self.seeds.ties(rows[near])
-        if self.bound is not None:
-            kept = _precedes(scores[near], ties, rows[near], self.bound)
+        if self.last_place is not None:
+            kept = _precedes(scores[near], ties, rows[near], self.last_place)
             near, ties = near[kept], ties[kept]
         if len(near):
             found = {} if details is None else details(near)
             self._hold([_Part(rows[near], scores[near], ties, found)])
 
     def not_behind(self, first_row: int, near: Near) -> Near:
-        """Return the rows that, by what is known of their scores, need not be behind the bound."""
-        if self.bound is None or not len(near.places):
+        """Return the rows that, by what is known of their scores, need not be behind the last place."""
+        if self.last_place is None or not len(near.places):
             return near
         rows = first_row + near.places
-        return near.take(_precedes(near.lower, self.seeds.ties(rows), rows, self.bound))
+        return near.take(_precedes(near.lower, self.seeds.ties(rows), rows, self.last_place))
 
     def merge(self, other: TopB) -> None:
         """Take in what another TopB of the same run has kept."""
@@ -137,8 +137,8 @@ class TopB:
         self._n_held += sum(len(part.rows) for part in parts)
         if self.size is None or self._n_held < self.size:
             return
-        # At once for a first bound; then with half as many again, so that compacting costs O(1) a row, amortized.
-        if self.bound is None or self._n_held > self.size + self.size // 2 + 128:
+        # At once when there are B; then with half as many again, so that compacting costs O(1) a row, amortized.
+        if self.last_place is None or self._n_held > self.size + self.size // 2 + 128:
             self._compact()
 
     def _compact(self) -> None:
@@ -149,7 +149,7 @@ class TopB:
             below, level = np.flatnonzero(held.scores < cut), np.flatnonzero(held.scores == cut)
             in_line = np.lexsort((held.rows[level], held.ties[level]))
             level = level[in_line[: self.size - len(below)]]
-            self.bound = Bound(float(cut), held.ties[level[-1]], int(held.rows[level[-1]]))
+            self.last_place = LastPlace(float(cut), held.ties[level[-1]], int(held.rows[level[-1]]))
             held = held.take(np.concatenate([below, level]))
         self._parts, self._n_held = [held], len(held.rows)
 
@@ -177,10 +177,10 @@ def _join(parts: list[_Part]) -> _Part:
 
 
 def _precedes(
-    scores: NDArray[np.float64], ties: NDArray[np.uint64], rows: NDArray[np.int64], bound: Bound
+    scores: NDArray[np.float64], ties: NDArray[np.uint64], rows: NDArray[np.int64], last: LastPlace
 ) -> NDArray[np.bool_]:
-    earlier = (ties < bound.tie) | ((ties == bound.tie) & (rows <= bound.row))
-    before: NDArray[np.bool_] = (scores < bound.score) | ((scores == bound.score) & earlier)
+    earlier = (ties < last.tie) | ((ties == last.tie) & (rows <= last.row))
+    before: NDArray[np.bool_] = (scores < last.score) | ((scores == last.score) & earlier)
     return before
 
 

@@ -33,11 +33,11 @@ def test_a_machine_that_runs_the_tests_is_well() -> None:
 
 
 def test_machines_are_told_the_same_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = [
+    found = [
         Finding("folders", "data sets", "nowhere", "It is gone. Bring it back."),
         Finding("trial", "a", "b"),
     ]
-    monkeypatch.setattr(findings, "examine", lambda: iter(findings))
+    monkeypatch.setattr(findings, "examine", lambda: iter(found))
     result = CliRunner().invoke(app, ["doctor", "--json"])
     assert result.exit_code == 1
     assert json.loads(result.stdout) == {
@@ -92,9 +92,7 @@ def test_no_place_for_compiled_code_is_wrong(monkeypatch: pytest.MonkeyPatch) ->
         def __getattr__(self, name: str) -> Any:
             raise RuntimeError("cannot cache function 'f'")
 
-    monkeypatch.setitem(sys.modules, "minmargin.compute.canonical", None)
-    monkeypatch.delattr(mm, "kernels", raising=False)
-    monkeypatch.setitem(sys.modules, "minmargin", Broken("minmargin"))
+    monkeypatch.setitem(sys.modules, "minmargin.compute", Broken("minmargin.compute"))
     assert list(findings._folders())[-1].wrong == (
         "Compiled code cannot be kept (cannot cache function 'f'). Set NUMBA_CACHE_DIR to a folder that can be written."
     )
@@ -116,7 +114,7 @@ def test_no_place_for_compiled_code_is_wrong(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_trial_that_goes_wrong_is_told(
     monkeypatch: pytest.MonkeyPatch, spoil: Callable[..., Any], complaint: str
 ) -> None:
-    monkeypatch.setattr("minmargin.committee.committee.fit_committee", spoil)
+    monkeypatch.setattr("minmargin.committee.training.fit_committee", spoil)
     assert findings._trial().wrong == complaint
 
 

@@ -47,7 +47,7 @@ def test_a_bound_from_elsewhere_dismisses_only_what_cannot_win(scores, size, see
     rows = np.arange(len(values))
     top = top_of(rows[:cut], values, size, seeds)
     top.finish()
-    top.merge(top_of(rows[cut:], values, size, seeds, top.bound))
+    top.merge(top_of(rows[cut:], values, size, seeds, top.last_place))
     assert top.finish().rows.tolist() == sorted_rows(scores, seeds, size).tolist()
 
 

@@ -110,7 +110,7 @@ def test_two_features_are_drawn_with_the_boundaries_of_every_model(learner: Any,
     np.testing.assert_array_equal(chart.picks, plane[batch.rows])
     assert len(chart.boundaries.members) == 4
     assert batch.origin is not None
-    scorer = batch.origin.scan.scorer
+    scorer = batch.origin.scan.models.scorer
     x, y_ = chart.boundaries.x[37], chart.boundaries.y[80]
     for lead, scores in zip(
         chart.boundaries.members, scorer.each_member(np.array([[x, y_]]), device="cpu"), strict=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -229,7 +230,8 @@ def test_an_engine_that_reads_the_pool_elsewhere_finds_the_same(tmp_path: Path) 
     batch = mm.select(labeled, SPECIES[LABELED], tmp_path / "pool.parquet", 20, **SETTINGS)
     here = look_at(batch, "text")
     assert batch.origin is not None
-    origin = type(batch.origin)(**{**vars(batch.origin), "engine": Elsewhere()})
+    execution = replace(batch.origin.scan.execution, engine=Elsewhere())
+    origin = replace(batch.origin, scan=replace(batch.origin.scan, execution=execution))
     there = look_again(batch, origin, columns=["text"], progress=silent)
     for mine, other in (
         (here.sample, there.sample),

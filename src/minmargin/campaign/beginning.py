@@ -22,7 +22,7 @@ from minmargin.committee.training import Training
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError
 from minmargin.files import LOCK, locked_folder
-from minmargin.pools.source import Source, bind_pool, check_batch_size
+from minmargin.pools.matching import MatchedPool, check_batch_size, match_pool
 from minmargin.pools.uris import is_uri
 from minmargin.strategies import check_strategy, resolve_strategy
 
@@ -103,7 +103,7 @@ def checked_beginning(
     strategy.shortlists(settings.batch_size)  # says now if the strategy's own settings do not fit the batch
     files = settings.pool_of(folder)
     _refuse_pool_around(files, folder)
-    pool = bind_pool(
+    pool = match_pool(
         files,
         training.intake,
         features=settings.features,
@@ -122,7 +122,7 @@ def checked_beginning(
     others, met = None, known.classes.tolist()
     if held_out is not None:
         rows = with_labels(held_out.rows, settings.label_column, settings.feature_names, "the held-out set")
-        bind_pool(rows, training.intake, features=settings.features)
+        match_pool(rows, training.intake, features=settings.features)
         labels = rows[settings.label_column].to_pylist()
         _check_kind(labels, "The held-out set", label_kind)
         met += labels
@@ -162,7 +162,7 @@ def _fits(path: Path, pattern: Path) -> bool:
     return len(path.parts) == len(pattern.parts) and all(map(fnmatch.fnmatch, path.parts, pattern.parts))
 
 
-def _id_kind(pool: Source, id_column: str | None) -> Kind:
+def _id_kind(pool: MatchedPool, id_column: str | None) -> Kind:
     """Return what the ids of a pool are; those of CSV files are texts, since 007 is not 7."""
     if id_column is None:
         return "integer"

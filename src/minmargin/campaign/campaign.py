@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
 from minmargin.committee.provenance import Preprocess
-from minmargin.errors import DataWarning, InputError, MinMarginError, listing
+from minmargin.errors import InputError, MinMarginError, listing, warn
 from minmargin.files import LockError
 from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_in_current_folder, is_reference, make_learner
@@ -313,7 +312,7 @@ class Campaign:
         try:
             self._measure_missing(n_jobs=n_jobs, device=device)
         except MinMarginError as error:  # all else is safe, and the next call tries again
-            warnings.warn(f"Accuracy was not measured: {error}", DataWarning, stacklevel=3)
+            warn(f"Accuracy was not measured: {error}")
 
     def _measure_missing(self, *, n_jobs: int, device: str) -> None:
         learner = self._find_learner()

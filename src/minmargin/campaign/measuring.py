@@ -17,13 +17,12 @@ from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import read_table
 from minmargin.campaign.values import to_text
-from minmargin.committee.committee import Committee
 from minmargin.committee.training import Training
 from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
 from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.labeled.labels import encode_labels
-from minmargin.progress import silent
+from minmargin.scan.execution import Execution
 
 
 class Tally(NamedTuple):
@@ -102,7 +101,7 @@ class Examiner:
             random_state=self.settings.seed,
             preprocess=self.settings.preprocess,
         )
-        committee = Committee.of(training, 0, n_jobs=self.n_jobs, device=self.device, progress=silent)
+        committee = training.fit(0, Execution(n_jobs=self.n_jobs, device=self.device))
         # A batch of all rows has the base's prediction for each.
         batch = committee.select(rows, len(labels), strategy="margin", n_jobs=self.n_jobs, device=self.device)
         kind = self.settings.label_kind

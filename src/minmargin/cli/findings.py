@@ -139,7 +139,7 @@ def _trial() -> Finding:
 
     start = time.perf_counter()
     try:
-        from minmargin.committee.committee import fit_committee  # noqa: PLC0415 - as above
+        from minmargin.committee.training import fit_committee  # noqa: PLC0415 - as above
 
         X = np.random.default_rng(0).normal(size=(2_000, 8))
         committee = fit_committee(X[:100], X[:100].sum(axis=1) > 0, n_models=5, random_state=0)

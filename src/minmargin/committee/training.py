@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Unpack
 
 from scipy import sparse
 
+from minmargin.checks import check_count
+from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Preprocess, Provenance
 from minmargin.data.intake import Intake
 from minmargin.errors import InputError
 from minmargin.labeled.bootstrap import Bootstrap, draw_sizes
 from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.learners import Learner, Preprocessor, Scorer, TextLearner, resolve_learner
+from minmargin.learners import Learner, Preprocessor, TextLearner, resolve_learner
 from minmargin.manifest import Stopwatch
-from minmargin.progress import Progress
+from minmargin.scan.execution import Execution, TrainingOptions
 from minmargin.seeds import SeedTree
-
-
-class Trained(NamedTuple):
-    """What training gives."""
-
-    provenance: Provenance
-    preprocessor: Preprocessor | None
-    scorer: Scorer
-    stopwatch: Stopwatch
 
 
 @dataclass(frozen=True)
@@ -69,7 +63,7 @@ class Training:
         bootstrap = Bootstrap(labeled.codes, sizes, SeedTree.plant(random_state))
         return cls(labeled, resolved, intake, preprocess, bootstrap, float(bootstrap_fraction))
 
-    def fit(self, n_models: int, *, n_jobs: int, device: str, progress: Progress) -> Trained:
+    def fit(self, n_models: int, execution: Execution) -> Committee:
         """Return the base and `n_models` members, trained."""
         stopwatch = Stopwatch()
         with stopwatch.stage("training"):
@@ -84,7 +78,13 @@ class Training:
                 preprocessor = TablePreprocessor.of(X, columns, sparse_output=self.learner.takes_sparse)
                 X = preprocessor.transform(X)
             scorer = self.learner.fit(
-                X, labeled, self.bootstrap, n_models, n_jobs=n_jobs, device=device, progress=progress
+                X,
+                labeled,
+                self.bootstrap,
+                n_models,
+                n_jobs=execution.n_jobs,
+                device=execution.device,
+                progress=execution.progress,
             )
         provenance = Provenance(
             self.learner.name,
@@ -96,4 +96,42 @@ class Training:
             labeled.describe,
             partial(scorer.vectors, X),
         )
-        return Trained(provenance, preprocessor, scorer, stopwatch)
+        return Committee(labeled.classes, provenance, preprocessor, scorer, self, stopwatch)
+
+
+def fit_committee(
+    X: Any,
+    y: Any,
+    *,
+    learner: Any = "logistic",
+    n_models: int = 25,
+    bootstrap_fraction: float = 1.0,
+    random_state: Any = None,
+    features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    preprocess: Preprocess = "none",
+    **execution: Unpack[TrainingOptions],
+) -> Committee:
+    """Return a committee trained on a labeled set, to score or select from several pools.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> committee = fit_committee(X[::10], y[::10], n_models=5, random_state=0)
+    >>> committee
+    <Committee: 5 members, learner logistic, classes 0, 1, 2>
+    >>> committee.score(X).shape
+    (150,)
+
+    The arguments, `n_jobs`, `device` and `progress` among them, are those of `minmargin.select`.
+    """
+    n_models = check_count("n_models", n_models, least=0, usual=25)
+    how = Execution.of(**execution)
+    labeled = LabeledSet.of(X, y, features=features, not_features=[] if id_column is None else [id_column])
+    training = Training.of(
+        labeled,
+        learner=learner,
+        bootstrap_fraction=bootstrap_fraction,
+        random_state=random_state,
+        preprocess=preprocess,
+    )
+    return training.fit(n_models, how)

@@ -20,7 +20,7 @@ from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
 from minmargin.data.rows import take_rows
 from minmargin.pools.memory import MemoryPool
-from minmargin.progress import silent
+from minmargin.scan.execution import Execution
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Context, Strategy, resolve_strategy
 from minmargin.strategies.random import RandomMarginMix
@@ -163,7 +163,7 @@ class Game:
             preprocess=self.trainer.preprocess,
         )
         n_members = self.n_models if any(strategy.needs == "members" for strategy in strategies) else 0
-        return Committee.of(training, n_members, n_jobs=n_jobs, device=device, progress=silent)
+        return training.fit(n_members, Execution(n_jobs=n_jobs, device=device))
 
 
 def split_evenly(size: int, rounds: int) -> list[int]:

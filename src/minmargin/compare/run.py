@@ -18,7 +18,7 @@ from minmargin.compare.comparison import Comparison
 from minmargin.compare.plan import Plan
 from minmargin.compare.played import SCHEMA
 from minmargin.compare.store import Store
-from minmargin.errors import InputError
+from minmargin.errors import InputError, warn
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
 from minmargin.progress import Progress
@@ -64,7 +64,7 @@ def run(plan: Plan, folder: Path | None, *, n_jobs: int, progress: Progress) -> 
         progress(STAGE, done, plan.n_draws)
     for origin, n_times in warned.items():
         often = f"In {n_times:,} of {plan.n_draws:,} draws: "
-        warnings.warn(often + messages[origin], origin[2], stacklevel=3)
+        warn(often + messages[origin], origin[2])
     if store is None:
         results = pa.concat_tables(tables[draw] for draw in sorted(tables))
     else:

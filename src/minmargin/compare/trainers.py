@@ -17,7 +17,7 @@ from minmargin.data.rows import Rows, take_rows
 from minmargin.device import one_thread_each
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.newton.training import fit_together
-from minmargin.progress import silent
+from minmargin.scan.execution import Execution
 
 
 class Trainer(Protocol):
@@ -77,7 +77,7 @@ class AnyTrainer:
                 random_state=deal.seed,
                 preprocess=self.preprocess,
             )
-            trained = training.fit(0, n_jobs=1, device=device, progress=silent)
+            trained = training.fit(0, Execution(n_jobs=1, device=device))
             if test is None:  # all models of a learner take rows in the same form
                 test = _converted(training, take_rows(deal.X, deal.test))
             X = test if trained.preprocessor is None else trained.preprocessor.transform(test)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee.committee import fit_committee
+from minmargin.committee.training import fit_committee
 from minmargin.errors import MissingExtraError
 
 try:

@@ -13,8 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from minmargin.committee.committee import fit_committee
 from minmargin.committee.provenance import Preprocess
+from minmargin.committee.training import fit_committee
 from minmargin.errors import InputError
 from minmargin.learners import resolve_learner
 from minmargin.scan.scan import ModelChoice

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from minmargin import margins
+from minmargin.errors import warn
 from minmargin.learners.newton.training import CONVERGED, fit_together
 
 
@@ -74,10 +74,9 @@ class BatchedLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             tolerance=self.tol,
         )
         if optimum.gradient[0] > CONVERGED:
-            warnings.warn(
+            warn(
                 f"Training stopped at a relative gradient of {optimum.gradient[0]:.1g}. Standardize the features.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.coef_ = optimum.coefficients[:, 0].T
         self.intercept_ = optimum.intercepts[0]

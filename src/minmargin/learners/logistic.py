@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.device import one_thread_each
-from minmargin.errors import DataWarning, InputError, listing
+from minmargin.errors import InputError, listing, warn
 from minmargin.labeled.bootstrap import Bootstrap
 from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.learners.base import numeric_intake
@@ -131,9 +130,7 @@ def warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
     """Warn if a model's gradient, relative to the one at zero, is not that of an optimum."""
     n_far = int((gradients > CONVERGED).sum())
     if n_far:
-        warnings.warn(
+        warn(
             f"{n_far} of {len(gradients)} logistic models stopped short of the optimum (relative gradient up to "
-            f"{gradients.max():.1g}). Standardize the features, or use preprocess='auto'.",
-            DataWarning,
-            stacklevel=6,
+            f"{gradients.max():.1g}). Standardize the features, or use preprocess='auto'."
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
@@ -19,7 +18,7 @@ from minmargin.data.intake import Converted, Intake
 from minmargin.data.rows import ColumnBlock, Matrix, Rows
 from minmargin.data.schema import Schema
 from minmargin.device import Device, Precision, require_torch, resolve_device
-from minmargin.errors import DataWarning, InputError
+from minmargin.errors import InputError, warn
 from minmargin.labeled.bootstrap import Bootstrap
 from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.learners.base import numeric_intake
@@ -359,6 +358,4 @@ def _described(value: Any) -> str:
 
 
 def _warn(why: str) -> None:
-    warnings.warn(
-        f"The members are trained one after the other, which is slower: {why}.", DataWarning, stacklevel=6
-    )
+    warn(f"The members are trained one after the other, which is slower: {why}.")

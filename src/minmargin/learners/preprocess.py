@@ -7,7 +7,6 @@ and all members.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from minmargin.data.intake import Intake, text_array, to_matrix
 from minmargin.data.rows import Frame, Matrix
 from minmargin.data.schema import Column
-from minmargin.errors import DataWarning, InputError, listing
+from minmargin.errors import InputError, listing, warn
 from minmargin.labeled.labeled_set import LabeledSet
 
 _FEW_ROWS = 20  # in fewer rows, all values being different means little
@@ -62,12 +61,10 @@ class TablePreprocessor:
     def _warn_of_ids(self, n_rows: int) -> None:
         for name, categories in zip(self._texts, self._encoder.categories_, strict=True):
             if _tell_nothing(len(categories), n_rows):
-                warnings.warn(
+                warn(
                     f"Text column {name!r} has a different value in nearly every labeled row, so as a category it "
                     "tells nothing of other rows. If it identifies rows, name it as id_column. If it is free text, "
-                    "leave it out with features=[...], or let learner='text' read it alone.",
-                    DataWarning,
-                    stacklevel=6,
+                    "leave it out with features=[...], or let learner='text' read it alone."
                 )
 
     def transform(self, rows: Any) -> Matrix:

@@ -19,7 +19,7 @@ from minmargin.report.pages import check_page, render
 from minmargin.report.pictures import check_shape
 from minmargin.report.rows import list_rows, names_to_show
 from minmargin.report.spread import compare_batches
-from minmargin.scan.again import Origin
+from minmargin.scan.rereading import Origin
 
 if TYPE_CHECKING:
     from markupsafe import Markup

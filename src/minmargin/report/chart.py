@@ -13,7 +13,7 @@ from scipy import sparse
 from minmargin.data.rows import Frame, Matrix, concat_rows
 from minmargin.errors import InputError
 from minmargin.report.look import N_COMPARED, Look, Seen, evenly
-from minmargin.scan.again import Origin
+from minmargin.scan.rereading import Origin
 
 Points = NDArray[np.float64]
 
@@ -151,17 +151,17 @@ def _plane(seen: Sequence[Seen], origin: Origin) -> Chart | None:
     sample, picks, by_margin = (
         np.stack([each.notes["x"], each.notes["y"]], axis=1).astype(np.float64) for each in seen
     )
-    scan, rows = origin.scan, origin.labeled
-    X: Any = scan.intake.convert(rows.rows, rows.names, first_row=0, what="labeled").X
-    if scan.preprocessor is not None:
-        X = scan.preprocessor.transform(X)
+    models, rows = origin.scan.models, origin.labeled
+    X: Any = models.intake.convert(rows.rows, rows.names, first_row=0, what="labeled").X
+    if models.preprocessor is not None:
+        X = models.preprocessor.transform(X)
     labeled = _thinned(_dense(X))
     names = (
         rows.names if rows.names is not None and len(rows.names) == 2 else ("first feature", "second feature")
     )
-    how = "The two features" + (", as preprocessed." if scan.preprocessor is not None else ".")
+    how = "The two features" + (", as preprocessed." if models.preprocessor is not None else ".")
     everything = np.concatenate([sample, labeled, picks])
-    boundaries = _boundaries(scan.scorer, everything, X.dtype)
+    boundaries = _boundaries(models.scorer, everything, X.dtype)
     return Chart((names[0], names[1]), how, sample, labeled, picks, by_margin, boundaries=boundaries)
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from minmargin.data.rows import Frame, Matrix, take_rows
 from minmargin.errors import InputError, MinMarginError
 from minmargin.progress import Progress
-from minmargin.scan.again import Origin
+from minmargin.scan.rereading import Origin
 from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy
 from minmargin.strategies.base import by_base
@@ -96,7 +96,7 @@ def look_again(batch: Batch, origin: Origin, *, columns: Sequence[str], progress
     by = cast("RowScore", origin.strategy) if row_score else margin
     places = np.union1d(evenly(len(batch), N_COMPARED), np.arange(min(len(batch), N_LISTED)))
     few, all_of_margin, missing = _which_vectors(origin, N_SAMPLED + len(places), len(batch))
-    sample, picks, by_margin = origin.keep(
+    sample, picks, by_margin = origin.shortlist(
         [
             Shortlist(_Sampled(), N_SAMPLED, few, _Notes(by)),
             Shortlist(_Listed(np.sort(batch.rows[places])), len(places), few, _Notes(by, closely=True)),

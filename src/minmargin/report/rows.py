@@ -24,7 +24,7 @@ from minmargin.report.table import (
     sentence_column,
     text_column,
 )
-from minmargin.scan.again import Origin
+from minmargin.scan.rereading import Origin
 
 if TYPE_CHECKING:
     from minmargin.batch import Batch
@@ -47,7 +47,7 @@ class RowTable(NamedTuple):
 def names_to_show(batch: Batch, origin: Origin, image_column: str | None) -> list[str]:
     """Return the pool's columns that the table shows and that the batch does not have: texts, or a few numbers."""
     kept = [] if batch.kept is None else batch.kept.column_names
-    schema, features = origin.scan.source.pool.schema, origin.scan.source.features or ()
+    schema, features = origin.scan.matched.pool.schema, origin.scan.matched.features or ()
     kinds = {column.name: column.kind for column in schema.columns or ()}
     texts = [name for name in features if kinds[name] == "text"]
     others = list(features) if not kept and len(features) <= N_COLUMNS else []

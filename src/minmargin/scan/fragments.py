@@ -1,4 +1,4 @@
-"""A scan in fragments: each is scanned by itself, by any engine, and what it keeps is merged as it comes."""
+"""A scan in fragments: each is scanned by itself, by any engine, and what it gives is merged as it comes."""
 
 from __future__ import annotations
 
@@ -12,31 +12,30 @@ import pyarrow as pa
 
 from minmargin.errors import InputError
 from minmargin.pools.fragments import Fragment, check_divisible, cut
-from minmargin.pools.source import empty_pool
-from minmargin.progress import Progress, silent
+from minmargin.pools.matching import empty_pool
 from minmargin.scan.checkpoint import Checkpoint, Progressed
-from minmargin.scan.engines import Engine, LocalEngine
-from minmargin.scan.scan import Counts, Kept, Scan
+from minmargin.scan.engines import LocalEngine
+from minmargin.scan.scan import Counts, Scan, Shortlisted
 from minmargin.scan.wire import from_table, to_table
 from minmargin.strategies import Shortlist
-from minmargin.topb import Bound, TopB
+from minmargin.topb import LastPlace, TopB
 
 _FRAGMENT_ROWS = 1 << 20
 _TIMES_THE_BATCH = 4  # rows of a fragment, for each that it may send back
 
 
 class Order(NamedTuple):
-    """A fragment to scan, and what is already known when it is given out."""
+    """A fragment to scan, and the last places that are known when it is given out."""
 
     fragment: Fragment
-    bounds: tuple[Bound | None, ...]
+    last_places: tuple[LastPlace | None, ...]
 
 
 class Partial(NamedTuple):
-    """What a fragment gave: what each shortlist keeps of it, and how many rows that took."""
+    """What a fragment gave: the lowest of its rows for each shortlist, and how many rows that took."""
 
     number: int
-    kept: list[pa.Table]
+    lowest: list[pa.Table]
     counts: Counts
 
 
@@ -50,41 +49,42 @@ class FragmentScan:
 
     def __call__(self, order: Order) -> Partial:
         """Return what a fragment gives."""
-        tops, counts = self.scan.keep_fragment(order.fragment, self.shortlists, order.bounds, self.stopping)
+        tops, counts = self.scan.shortlist_fragment(
+            order.fragment, self.shortlists, order.last_places, self.stopping
+        )
         return Partial(order.fragment.number, [to_table(top) for top in tops], counts)
 
 
-def keep_in_fragments(
-    scan: Scan, shortlists: Sequence[Shortlist], engine: Engine, checkpoint: Checkpoint | None
-) -> Kept:
-    """Return what each shortlist keeps of the pool; what a checkpoint has already is not scanned again."""
+def shortlist_in_fragments(
+    scan: Scan, shortlists: Sequence[Shortlist], checkpoint: Checkpoint | None
+) -> Shortlisted:
+    """Return the rows of each shortlist; fragments that a checkpoint has already are not scanned again."""
+    engine, progress = scan.execution.engine, scan.execution.progress
     why = f"engine={engine.name!r}" if checkpoint is None else "checkpoint"
-    pool = check_divisible(scan.source.pool, why)
+    pool = check_divisible(scan.matched.pool, why)
     largest = max((shortlist.size or 0 for shortlist in shortlists), default=0)
     fragments = cut(pool, max(_FRAGMENT_ROWS, _TIMES_THE_BATCH * largest), grid=scan.grid)
     if not fragments:
-        raise empty_pool(scan.source)
+        raise empty_pool(scan.matched)
     total = sum(fragment.n_rows for fragment in fragments)
+    seeds = scan.models.seeds
     state = (
-        Progressed.nothing(shortlists, scan.seeds)
-        if checkpoint is None
-        else checkpoint.read(shortlists, scan.seeds)
+        Progressed.nothing(shortlists, seeds) if checkpoint is None else checkpoint.read(shortlists, seeds)
     )
-    progress: Progress = scan.progress
     progress("scanning", state.counts.rows, total)
 
     def orders() -> Iterator[Order]:
         for fragment in fragments:
             if fragment.number not in state.finished:
-                yield Order(fragment, tuple(top.bound for top in state.tops))
+                yield Order(fragment, tuple(top.last_place for top in state.tops))
 
     stopping = engine.stopping if isinstance(engine, LocalEngine) else None
-    work = FragmentScan(replace(scan, progress=silent), tuple(shortlists), stopping)
+    work = FragmentScan(replace(scan, execution=scan.execution.of_fragment()), tuple(shortlists), stopping)
     try:
         for partial in engine.run(work, orders()):
             state.add(
                 partial.number,
-                [_opened(table, top) for table, top in zip(partial.kept, state.tops, strict=True)],
+                [_opened(table, top) for table, top in zip(partial.lowest, state.tops, strict=True)],
                 partial.counts,
             )
             if checkpoint is not None:
@@ -99,7 +99,7 @@ def keep_in_fragments(
         raise
     if checkpoint is not None:
         checkpoint.write(state)
-    return Kept([top.finish() for top in state.tops], state.counts)
+    return Shortlisted([top.finish() for top in state.tops], state.counts)
 
 
 def _opened(table: pa.Table, like: TopB) -> TopB:

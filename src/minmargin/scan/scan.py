@@ -1,4 +1,4 @@
-"""The one loop: every block of the pool, scored, and the lowest rows kept."""
+"""The one loop: every block of the pool, scored, and the lowest rows shortlisted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,20 +17,22 @@ from numpy.typing import NDArray
 from minmargin.compute.base import Screen
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Frame, Rows, count_rows
-from minmargin.device import Device, Precision, one_thread_each
+from minmargin.device import Device, one_thread_each
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.margins import ScoreName
 from minmargin.pools import Block, blocks
 from minmargin.pools.fragments import Fragment, check_divisible, read
-from minmargin.pools.source import Source, empty_pool
-from minmargin.progress import Progress
+from minmargin.pools.matching import MatchedPool, empty_pool
 from minmargin.scan.engines import run_locally
-from minmargin.scan.shortlisting import Deciders, Line, checked_scores
-from minmargin.scan.waiting import Part
+from minmargin.scan.execution import Execution
+from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
-from minmargin.topb import Bound, Ranked, TopB
+from minmargin.topb import LastPlace, Ranked, TopB
+
+if TYPE_CHECKING:
+    from minmargin.scan.checkpoint import Checkpoint
 
 _BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
@@ -39,7 +41,6 @@ _MOST_GPU_WORKERS = 5  # threads: more of them would only wait for each other
 _FIRST_GPU_FLOATS = 1 << 22  # nothing else is done until the first block has given a cut
 
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
-
 
 #: Whose class scores: the base's, or the mean of the members'.
 ModelChoice: TypeAlias = Literal["base", "members"]
@@ -57,28 +58,47 @@ class Counts(NamedTuple):
         return Counts(*map(sum, zip(self, more, strict=True)))
 
 
-class Kept(NamedTuple):
-    """What one reading of a pool has kept: the shortlists, and how many rows it took."""
+class Shortlisted(NamedTuple):
+    """What one reading of a pool gave: the shortlists, and how many rows it took."""
 
     shortlists: list[Ranked]
     counts: Counts
 
 
 @dataclass(frozen=True)
-class Scan:
-    """One reading of a pool by trained models."""
+class Models:
+    """Trained models, and what it takes to show them rows.
 
-    source: Source
+    Attributes:
+        scorer: the base and the members.
+        intake: the form in which they take rows.
+        preprocessor: what makes numbers of rows before; None if nothing does.
+        n_classes: C.
+        seeds: where ties are broken and chance comes from.
+    """
+
+    scorer: Scorer
     intake: Intake
     preprocessor: Preprocessor | None
-    scorer: Scorer
-    seeds: SeedTree
     n_classes: int
-    n_jobs: int
-    chunk_size: int
+    seeds: SeedTree
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One reading of a pool by trained models.
+
+    Attributes:
+        matched: the pool, its columns matched to what the models take.
+        models: these.
+        execution: how the work is carried out.
+        device: where rows are looked at before the closest are scored exactly.
+    """
+
+    matched: MatchedPool
+    models: Models
+    execution: Execution
     device: Device
-    precision: Precision
-    progress: Progress
 
     def scores(self, by: RowScore) -> NDArray[np.float64]:
         """Return (n,) the score of every row of the pool, in pool order."""
@@ -118,102 +138,105 @@ class Scan:
         parts = dict(self._run(work, lambda part: len(part[1]), screened=screened))
         return np.concatenate([parts[first_row] for first_row in sorted(parts)])
 
-    def keep(self, shortlists: Sequence[Shortlist]) -> Kept:
-        """Return what each shortlist keeps of the pool."""
-        # Rows that screens leave are few, and may cost much each: they are shared out among threads of their own.
-        with one_thread_each(), ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as threads:
-            lines = self._lines(shortlists, [None] * len(shortlists), self._deciders(threads))
-            work = functools.partial(self._take_in, lines)
-            parts = self._run(work, lambda part: part.rows, screened=_all_screened(lines))
-            counts = functools.reduce(Counts.plus, parts).plus(_decide_rest(lines))
-        return Kept([line.top.finish() for line in lines], counts)
+    def shortlist(
+        self, shortlists: Sequence[Shortlist], *, checkpoint: Checkpoint | None = None
+    ) -> Shortlisted:
+        """Return the rows of each shortlist: from threads of this process, from an engine, or from a checkpoint on."""
+        if checkpoint is not None or self.execution.engine.elsewhere:
+            from minmargin.scan.fragments import shortlist_in_fragments  # noqa: PLC0415 - it builds on this module
 
-    def keep_fragment(
+            return shortlist_in_fragments(self, shortlists, checkpoint)
+        # Rows that screens leave are few, and may cost much each: they are shared out among threads of their own.
+        with one_thread_each(), ThreadPoolExecutor(effective_n_jobs(self.execution.n_jobs)) as threads:
+            deciders = self._deciders(threads)
+            making = [
+                Shortlisting(shortlist, self._screen(shortlist), self.models.seeds, deciders=deciders)
+                for shortlist in shortlists
+            ]
+            work = functools.partial(self._take_in, making)
+            parts = self._run(work, lambda part: part.rows, screened=_all_screened(making))
+            counts = functools.reduce(Counts.plus, parts).plus(_decide_rest(making))
+        return Shortlisted([each.top.finish() for each in making], counts)
+
+    def shortlist_fragment(
         self,
         fragment: Fragment,
         shortlists: Sequence[Shortlist],
-        bounds: Sequence[Bound | None],
+        last_places: Sequence[LastPlace | None],
         stopping: Event | None = None,
     ) -> tuple[list[TopB], Counts]:
-        """Return what each shortlist keeps of a fragment of the pool, in this thread, and how many rows that took.
+        """Return the lowest rows of a fragment for each shortlist, and how many rows that took, in this thread.
 
-        `bounds` are places in line behind which nothing is needed, as far as is known elsewhere. Once `stopping` is
-        set, nobody wants the rest.
+        `last_places` are those behind which nothing is needed, as far as is known elsewhere. Once `stopping` is set,
+        nobody wants the rest.
         """
-        pool = check_divisible(self.source.pool, "A fragment")
-        lines = self._lines(shortlists, bounds, Deciders())
+        pool = check_divisible(self.matched.pool, "A fragment")
+        making = [
+            Shortlisting(shortlist, self._screen(shortlist), self.models.seeds, last_place=last_place)
+            for shortlist, last_place in zip(shortlists, last_places, strict=True)
+        ]
         counts = Counts()
-        chunks = read(pool, fragment, self.source.kinds, self.chunk_size)
+        chunks = read(pool, fragment, self.matched.kinds, self.execution.chunk_size)
         with one_thread_each():
-            for block in self._blocks(chunks, screened=_all_screened(lines), first_row=fragment.first_row):
+            for block in self._blocks(chunks, screened=_all_screened(making), first_row=fragment.first_row):
                 if stopping is not None and stopping.is_set():
                     break
-                counts = counts.plus(self._take_in(lines, block))
-            counts = counts.plus(_decide_rest(lines))
-        return [line.top for line in lines], counts
+                counts = counts.plus(self._take_in(making, block))
+            counts = counts.plus(_decide_rest(making))
+        return [each.top for each in making], counts
 
     @property
     def grid(self) -> int | None:
         """Where fragments may begin: at multiples of it; None: anywhere."""
-        return None if self.scorer.rowwise else next(self._block_sizes(screened=False))
+        return None if self.models.scorer.rowwise else next(self._block_sizes(screened=False))
 
-    def _lines(
-        self, shortlists: Sequence[Shortlist], bounds: Sequence[Bound | None], deciders: Deciders
-    ) -> list[Line]:
-        return [
-            Line(shortlist, self._screen(shortlist), self.seeds, bound, deciders)
-            for shortlist, bound in zip(shortlists, bounds, strict=True)
-        ]
-
-    def _deciders(self, threads: Executor) -> Deciders:
-        if self.device == "cuda" or not self.scorer.rowwise:  # which take all rows at once
-            return Deciders()
-        return Deciders(threads, max(_SHARE // max(self.scorer.multiplications, 1), 64))
+    def screen(self, score: ScoreName) -> Screen | None:
+        """Return the screen of a score, on the device of this scan."""
+        return self.models.scorer.screen(score, device=self.device, precision=self.execution.precision)
 
     def _screen(self, shortlist: Shortlist) -> Screen | None:
         score: ScoreName | None = getattr(shortlist.by, "screen", None)
         return None if score is None or shortlist.size is None else self.screen(score)
 
-    def screen(self, score: ScoreName) -> Screen | None:
-        """Return the screen of a score, on the device of this scan."""
-        return self.scorer.screen(score, device=self.device, precision=self.precision)
+    def _deciders(self, threads: Executor) -> Deciders:
+        scorer = self.models.scorer
+        if self.device == "cuda" or not scorer.rowwise:  # which take all rows at once
+            return Deciders()
+        return Deciders(threads, max(_SHARE // max(scorer.multiplications, 1), 64))
 
-    def _take_in(self, lines: Sequence[Line], block: Block) -> Counts:
-        """Let all lines take in a block."""
+    def _take_in(self, making: Sequence[Shortlisting], block: Block) -> Counts:
+        """Let all shortlists take in a block."""
+        matched = self.matched
         candidates, check = self._candidates(block)
-        carried = cast("Frame", block.data).select(list(self.source.carried)) if self.source.carried else None
-        excluded = () if self.source.exclusion is None else self.source.exclusion.places(block)
-        n_rows = self.source.n_left or block.first_row + len(candidates)
-        n_decided = sum(
-            line.take_in(
-                Part(candidates, carried),
-                first_row=block.first_row,
-                excluded=excluded,
-                n_rows=n_rows,
-                check=check,
-            )
-            for line in lines
-        )
+        excluded = () if matched.exclusion is None else matched.exclusion.places(block)
+        n_rows = matched.n_left or block.first_row + len(candidates)
+        taken = CandidateBlock(candidates, block.first_row, excluded, n_rows, check)
+        n_decided = sum(each.take_in(taken) for each in making)
         return Counts(len(candidates), len(excluded), n_decided)
 
     def _candidates(self, block: Block) -> tuple[Candidates, Callable[[], None]]:
         """Return the rows of a block as candidates, and what raises an error if a value of theirs is not finite."""
-        may_wait = self.scorer.rowwise and self.preprocessor is None
-        convert = self.intake.convert_unchecked if may_wait else self.intake.convert
-        X, check = convert(block.data, self.source.features, first_row=block.first_row, what="pool")
-        if self.preprocessor is not None:
-            X = self.preprocessor.transform(X)
+        models, matched = self.models, self.matched
+        may_wait = models.scorer.rowwise and models.preprocessor is None
+        convert = models.intake.convert_unchecked if may_wait else models.intake.convert
+        X, check = convert(block.data, matched.features, first_row=block.first_row, what="pool")
+        if models.preprocessor is not None:
+            X = models.preprocessor.transform(X)
         rows = range(block.first_row, block.first_row + count_rows(block.data))
-        return Candidates(rows, X, self.scorer, self.seeds, self.device), check
+        carried = cast("Frame", block.data).select(list(matched.carried)) if matched.carried else None
+        candidates = Candidates(
+            rows, X, models.scorer, seeds=models.seeds, device=self.device, carried=carried
+        )
+        return candidates, check
 
     def _run(
         self, work: Callable[[Block], Any], size_of: Callable[[Any], int], *, screened: bool
     ) -> Iterator[Any]:
-        done, total = 0, self.source.pool.n_rows
-        self.progress("scanning", 0, total)
-        chunks = self.source.pool.chunks(self.source.kinds, self.chunk_size)
-        remaining = self._blocks(chunks, screened=screened)
-        n_workers = effective_n_jobs(self.n_jobs)
+        pool, execution = self.matched.pool, self.execution
+        done, total = 0, pool.n_rows
+        execution.progress("scanning", 0, total)
+        remaining = self._blocks(pool.chunks(self.matched.kinds, execution.chunk_size), screened=screened)
+        n_workers = effective_n_jobs(execution.n_jobs)
         parts: Iterator[Any] = iter(())
         if self.device == "cuda":  # whose blocks are large: they wait for the cut that a smaller one gives
             n_workers = min(n_workers, _MOST_GPU_WORKERS)
@@ -221,42 +244,44 @@ class Scan:
         for part in itertools.chain(parts, run_locally(work, remaining, n_workers)):
             done += size_of(part)
             yield part
-            self.progress("scanning", done, total)
+            execution.progress("scanning", done, total)
         if done == 0:
-            raise empty_pool(self.source)
+            raise empty_pool(self.matched)
 
     def _blocks(self, chunks: Iterable[Rows], *, screened: bool, first_row: int = 0) -> Iterator[Block]:
         sizes = self._block_sizes(screened=screened)
-        return blocks(chunks, sizes, least=_FIRST_BLOCK if self.scorer.rowwise else None, first_row=first_row)
+        least = _FIRST_BLOCK if self.models.scorer.rowwise else None
+        return blocks(chunks, sizes, least=least, first_row=first_row)
 
     def _block_sizes(self, *, screened: bool) -> Iterator[int]:
         """Return the sizes of the blocks.
 
         For a scorer whose results depend on them, they depend on the committee alone.
         """
-        per_row = max(self.scorer.n_members, 1) * self.n_classes
+        scorer, width = self.models.scorer, self.models.intake.width
+        per_row = max(scorer.n_members, 1) * self.models.n_classes
         largest, most_floats = _LARGEST_BLOCK, _BLOCK_FLOATS
-        if screened and self.scorer.rowwise:
-            per_row, largest = self.intake.width, _LARGEST_SCREENED_BLOCK
+        if screened and scorer.rowwise:
+            per_row, largest = width, _LARGEST_SCREENED_BLOCK
             if self.device == "cuda":
                 largest, most_floats = _LARGEST_GPU_BLOCK, _GPU_BLOCK_FLOATS
         while largest > _SMALLEST_BLOCK and largest * per_row > most_floats:
             largest //= 2
-        # Little can be screened before there is a bound: smaller blocks give one sooner.
+        # Little can be screened before there is a cut: smaller blocks give one sooner.
         size, growth = largest, 2
-        if self.scorer.rowwise:
+        if scorer.rowwise:
             size = _FIRST_BLOCK
             if self.device == "cuda":
-                size, growth = max(_FIRST_GPU_FLOATS // self.intake.width, size), 8
+                size, growth = max(_FIRST_GPU_FLOATS // width, size), 8
         while size < largest:
             yield size
             size *= growth
         yield from itertools.repeat(largest)
 
 
-def _all_screened(lines: Sequence[Line]) -> bool:
-    return all(line.screen is not None for line in lines)
+def _all_screened(making: Sequence[Shortlisting]) -> bool:
+    return all(each.screen is not None for each in making)
 
 
-def _decide_rest(lines: Sequence[Line]) -> Counts:
-    return Counts(decided=sum(line.decide_rest() for line in lines))
+def _decide_rest(making: Sequence[Shortlisting]) -> Counts:
+    return Counts(decided=sum(each.decide_rest() for each in making))

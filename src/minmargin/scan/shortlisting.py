@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compute.base import Screen
-from minmargin.data.rows import n_bytes, take_rows
+from minmargin.data.rows import n_bytes
 from minmargin.errors import InputError, MinMarginError
-from minmargin.scan.waiting import Part, Undecided
+from minmargin.scan.waiting import Waiting
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
-from minmargin.topb import Bound, Cut, Details, TopB
+from minmargin.topb import Cut, Details, LastPlace, TopB
 
 
 class Deciders(NamedTuple):
@@ -37,23 +37,42 @@ class Deciders(NamedTuple):
     threads: Executor | None = None
     share: int | None = None
 
-    def share_out(self, work: Callable[[Part], TopB], part: Part) -> Iterator[TopB]:
+    def share_out(self, work: Callable[[Candidates], TopB], candidates: Candidates) -> Iterator[TopB]:
         """Return what becomes of each share."""
-        if self.threads is None or self.share is None or len(part) <= self.share:
-            return map(work, [part])
-        places = np.arange(len(part))
-        starts = range(0, len(part), self.share)
-        return self.threads.map(work, [part.take(places[start : start + self.share]) for start in starts])
+        if self.threads is None or self.share is None or len(candidates) <= self.share:
+            return map(work, [candidates])
+        places = np.arange(len(candidates))
+        starts = range(0, len(candidates), self.share)
+        shares = [candidates.take(places[start : start + self.share]) for start in starts]
+        return self.threads.map(work, shares)
 
 
-class Line:
-    """The rows in line for one shortlist. Several threads may take in blocks.
+class CandidateBlock(NamedTuple):
+    """A run of pool rows, as a shortlist takes it in.
+
+    Attributes:
+        candidates: the rows.
+        first_row: where in the pool they begin.
+        excluded: places among them that are not to be picked.
+        n_rows: of the pool, as far as is known.
+        check: raises an error if a number among them is not finite, which a screen may notice by itself.
+    """
+
+    candidates: Candidates
+    first_row: int
+    excluded: Sequence[int] | NDArray[np.intp]
+    n_rows: int
+    check: Callable[[], None]
+
+
+class Shortlisting:
+    """One shortlist in the making. Several threads may hand in blocks.
 
     Args:
-        shortlist: what to keep.
+        shortlist: what is wanted.
         screen: a rough and fast look at its score; None if there is none.
         seeds: where ties are broken.
-        bound: a place in line behind which nothing is needed, if one is known from elsewhere.
+        last_place: a place behind which no row is needed, if one is known from elsewhere.
         deciders: who scores rows canonically.
     """
 
@@ -62,102 +81,83 @@ class Line:
         shortlist: Shortlist,
         screen: Screen | None,
         seeds: SeedTree,
-        bound: Bound | None,
-        deciders: Deciders,
+        *,
+        last_place: LastPlace | None = None,
+        deciders: Deciders = Deciders(),  # noqa: B008 - it holds nothing
     ) -> None:
         self.shortlist = shortlist
         self.screen = screen
-        self.top = TopB(shortlist.size, seeds, bound)
+        self.top = TopB(shortlist.size, seeds, last_place)
         self._seeds = seeds
-        self._cut = Cut(shortlist.size, math.inf if bound is None else bound.score)
-        self._undecided = Undecided(shortlist.size or 0)
+        self._cut = Cut(shortlist.size, math.inf if last_place is None else last_place.score)
+        self._waiting = Waiting(shortlist.size or 0)
         self._deciders = deciders
         self._one_at_a_time = Lock()
 
-    def take_in(
-        self,
-        block: Part,
-        *,
-        first_row: int,
-        excluded: Sequence[int] | NDArray[np.intp],
-        n_rows: int,
-        check: Callable[[], None],
-    ) -> int:
-        """Take in a block of rows. Return how many were scored canonically.
-
-        Args:
-            block: the rows.
-            first_row: where in the pool they begin.
-            excluded: places in the block that are not to be picked.
-            n_rows: of the pool, as far as is known.
-            check: raises an error if a number in the block is not finite, which a screen may notice by itself.
-        """
-        size = self.shortlist.size
+    def take_in(self, block: CandidateBlock) -> int:
+        """Take in a block of rows. Return how many were scored canonically."""
+        candidates, size = block.candidates, self.shortlist.size
         if self.screen is None or size is None:
-            check()
-            self._check_memory(block, n_rows)
-            rows = block.take(np.delete(np.arange(len(block)), excluded)) if len(excluded) else block
-            return self._decide(rows)
+            block.check()
+            self._check_memory(block)
+            if len(block.excluded):
+                candidates = candidates.take(np.delete(np.arange(len(candidates)), block.excluded))
+            return self._decide(candidates)
         # Excluded rows may be among the lowest: as many more are asked for.
-        near = self.screen.near(block.candidates.as_read, cut=self._cut, size=size + len(excluded))
+        near = self.screen.near(candidates.as_read, cut=self._cut, size=size + len(block.excluded))
         if not near.finite:
-            check()
-        self._check_memory(block, n_rows)
-        if len(excluded):
-            near = near.take(~np.isin(near.places, excluded))
+            block.check()
+        self._check_memory(block)
+        if len(block.excluded):
+            near = near.take(~np.isin(near.places, block.excluded))
         self._cut.take_in(near.upper)
-        near = self.top.not_behind(first_row, near.take(~(near.lower > self._cut.score)))
-        due = self._undecided.add(block.take(near.places), near.lower, self._cut)
+        near = self.top.not_behind(block.first_row, near.take(~(near.lower > self._cut.score)))
+        due = self._waiting.add(candidates.take(near.places), near.lower, self._cut)
         return 0 if due is None else self._decide(due)
-
-    def _check_memory(self, block: Part, n_rows: int) -> None:
-        if self.shortlist.check_memory is not None:
-            n_kept = n_rows if self.shortlist.size is None else min(n_rows, self.shortlist.size)
-            self.shortlist.check_memory(n_kept, n_bytes(block.candidates.vectors) / max(len(block), 1))
 
     def decide_rest(self) -> int:
         """Decide what still waits. Return how many rows that are."""
-        rest = self._undecided.rest(self._cut)
+        rest = self._waiting.rest(self._cut)
         return 0 if rest is None else self._decide(rest)
 
-    def _decide(self, part: Part) -> int:
-        for kept in self._deciders.share_out(self._lowest_of, part):
+    def _check_memory(self, block: CandidateBlock) -> None:
+        if self.shortlist.check_memory is not None:
+            n_wanted = block.n_rows if self.shortlist.size is None else min(block.n_rows, self.shortlist.size)
+            of_block = n_bytes(block.candidates.vectors)
+            self.shortlist.check_memory(n_wanted, of_block / max(len(block.candidates), 1))
+
+    def _decide(self, candidates: Candidates) -> int:
+        for lowest in self._deciders.share_out(self._lowest_of, candidates):
             with self._one_at_a_time:
-                self.top.merge(kept)
-        if self.top.bound is not None:
-            self._cut.lower_to(self.top.bound.score)
-        return len(part)
+                self.top.merge(lowest)
+        if self.top.last_place is not None:
+            self._cut.lower_to(self.top.last_place.score)
+        return len(candidates)
 
-    def _lowest_of(self, part: Part) -> TopB:
-        """Return what is kept of some rows, scored canonically."""
-        # A bound that is a little old dismisses a little less; the result is the same.
-        kept = TopB(self.shortlist.size, self._seeds, self.top.bound)
-        if len(part):
-            scores = checked_scores(self.shortlist.by, part.candidates)
-            kept.update(part.candidates.rows, scores, self._describer(part))
-        return kept
+    def _lowest_of(self, candidates: Candidates) -> TopB:
+        """Return the lowest of some rows, scored canonically."""
+        # A last place that is a little old dismisses a little less; the result is the same.
+        lowest = TopB(self.shortlist.size, self._seeds, self.top.last_place)
+        if len(candidates):
+            scores = checked_scores(self.shortlist.by, candidates)
+            lowest.update(candidates.rows, scores, lambda index: self._describe(candidates.take(index)))
+        return lowest
 
-    def _describer(self, part: Part) -> Callable[[NDArray[np.intp]], Details]:
-        shortlist = self.shortlist
-
-        def describe(index: NDArray[np.intp]) -> Details:
-            kept = part.candidates.take(index)
-            member, first, second = shortlist.by.explain(kept)
-            details: dict[str, Any] = {
-                "member": member.astype(np.int32),
-                "first": first.astype(np.int32),
-                "second": second.astype(np.int32),
-                "predicted": kept.base_scores.argmax(axis=1).astype(np.int32),
-            }
-            if part.carried is not None:
-                details["carried"] = take_rows(part.carried, index)
-            if shortlist.check_memory is not None:
-                details["vector"] = kept.vectors
-            if shortlist.notes is not None:
-                details |= shortlist.notes(kept)
-            return details
-
-        return describe
+    def _describe(self, candidates: Candidates) -> Details:
+        member, first, second = self.shortlist.by.explain(candidates)
+        details: dict[str, Any] = {
+            "member": member.astype(np.int32),
+            "first": first.astype(np.int32),
+            "second": second.astype(np.int32),
+            "predicted": candidates.base_scores.argmax(axis=1).astype(np.int32),
+        }
+        if candidates.carried is not None:
+            details["carried"] = candidates.carried
+        if self.shortlist.check_memory is not None:
+            details["vector"] = candidates.vectors
+        if self.shortlist.notes is not None:
+            details |= self.shortlist.notes(candidates)
+        return details
 
 
 def checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:

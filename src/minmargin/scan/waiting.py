@@ -9,43 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.data.rows import Frame, concat_rows, n_bytes, take_rows
+from minmargin.data.rows import n_bytes
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Cut
 
 _MOST_BYTES, _FEW_ROWS = 1 << 24, 4096  # 16 MB
 
 
-class Part(NamedTuple):
-    """Some rows of a pool as candidates, and those of their columns that a batch keeps, if it keeps any."""
-
-    candidates: Candidates
-    carried: Frame | None
-
-    def __len__(self) -> int:
-        return len(self.candidates)
-
-    def take(self, index: NDArray[np.intp]) -> Part:
-        """Return some of the rows."""
-        carried = None if self.carried is None else take_rows(self.carried, index)
-        return Part(self.candidates.take(index), cast("Frame | None", carried))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Part]) -> Part:
-        """Return the rows of all parts."""
-        carried = [part.carried for part in parts if part.carried is not None]
-        return cls(
-            parts[0].candidates.joined([part.candidates for part in parts[1:]]),
-            cast("Frame", concat_rows(carried)) if carried else None,
-        )
-
-
-class Undecided:
+class Waiting:
     """Rows that wait, with numbers that their scores are not below. Several threads may add to them.
 
     Args:
@@ -54,23 +30,23 @@ class Undecided:
 
     def __init__(self, size: int) -> None:
         self._many = 2 * size + _FEW_ROWS
-        self._waiting: list[_Waiting] = []
+        self._parts: list[_Part] = []
         self._lock = Lock()
 
-    def add(self, part: Part, lower: NDArray[np.float64], cut: Cut) -> Part | None:
+    def add(self, candidates: Candidates, lower: NDArray[np.float64], cut: Cut) -> Candidates | None:
         """Let rows wait. Return those to decide now: all of them if they have become many, and else none."""
-        if not len(part):
+        if not len(candidates):
             return None
-        waiting = _Waiting.of(part, lower)
+        part = _Part.of(candidates, lower)
         with self._lock:
-            self._waiting.append(waiting)
+            self._parts.append(part)
             if self._fullness <= 1.0:
                 return None
             self._drop_above(cut.settled())
             # If the cut has not removed most of them, it will not soon: exact scores have to lower it.
             return self._leave() if self._fullness > 0.5 else None
 
-    def rest(self, cut: Cut) -> Part | None:
+    def rest(self, cut: Cut) -> Candidates | None:
         """Return the rows that still wait and are not above the cut."""
         with self._lock:
             self._drop_above(cut.settled())
@@ -78,35 +54,37 @@ class Undecided:
 
     @property
     def _fullness(self) -> float:
-        n_rows = sum(len(each.part) for each in self._waiting)
-        return max(n_rows / self._many, sum(each.n_bytes for each in self._waiting) / _MOST_BYTES)
+        n_rows = sum(len(part.lower) for part in self._parts)
+        return max(n_rows / self._many, sum(part.n_bytes for part in self._parts) / _MOST_BYTES)
 
     def _drop_above(self, cut: float) -> None:
-        near = [np.flatnonzero(~(each.lower > cut)) for each in self._waiting]  # written so that NaN stays
-        remaining = [each.take(index) for each, index in zip(self._waiting, near, strict=True) if len(index)]
-        self._waiting = [_Waiting.joined(remaining)] if remaining else []
+        near = [np.flatnonzero(~(part.lower > cut)) for part in self._parts]  # written so that NaN stays
+        remaining = [part.take(index) for part, index in zip(self._parts, near, strict=True) if len(index)]
+        self._parts = [_Part.joined(remaining)] if remaining else []
 
-    def _leave(self) -> Part | None:
-        left, self._waiting = self._waiting, []
-        return _Waiting.joined(left).part if left else None
+    def _leave(self) -> Candidates | None:
+        left, self._parts = self._parts, []
+        return _Part.joined(left).candidates if left else None
 
 
-class _Waiting(NamedTuple):
-    part: Part
+class _Part(NamedTuple):
+    candidates: Candidates
     lower: NDArray[np.float64]
     n_bytes: int
 
     @classmethod
-    def of(cls, part: Part, lower: NDArray[np.float64]) -> _Waiting:
-        candidates = part.candidates.apart()
-        return cls(Part(candidates, part.carried), lower, n_bytes(candidates.as_read))
+    def of(cls, candidates: Candidates, lower: NDArray[np.float64]) -> _Part:
+        apart = candidates.apart()
+        return cls(apart, lower, n_bytes(apart.as_read))
 
     @classmethod
-    def joined(cls, several: Sequence[_Waiting]) -> _Waiting:
-        if len(several) == 1:
-            return several[0]
-        part = Part.joined([each.part for each in several])
-        return cls.of(part, np.concatenate([each.lower for each in several]))
+    def joined(cls, parts: Sequence[_Part]) -> _Part:
+        if len(parts) == 1:
+            return parts[0]
+        candidates = parts[0].candidates.joined([part.candidates for part in parts[1:]])
+        return cls.of(candidates, np.concatenate([part.lower for part in parts]))
 
-    def take(self, index: NDArray[np.intp]) -> _Waiting:
-        return self if len(index) == len(self.lower) else self.of(self.part.take(index), self.lower[index])
+    def take(self, index: NDArray[np.intp]) -> _Part:
+        if len(index) == len(self.lower):
+            return self
+        return self.of(self.candidates.take(index), self.lower[index])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.data.rows import ColumnBlock, Matrix, concat_rows, take_rows
+from minmargin.data.rows import ColumnBlock, Frame, Matrix, concat_rows, take_rows
 from minmargin.device import Device
 from minmargin.errors import MinMarginError, ScoringError
 from minmargin.learners import Scorer
@@ -27,14 +27,23 @@ class Candidates:
     """Pool rows with everything a score can be made of; each part is computed when first asked for."""
 
     def __init__(
-        self, rows: NDArray[np.int64] | range, X: Any, scorer: Scorer, seeds: SeedTree, device: Device
+        self,
+        rows: NDArray[np.int64] | range,
+        X: Any,
+        scorer: Scorer,
+        *,
+        seeds: SeedTree,
+        device: Device,
+        carried: Frame | None = None,
+        taken_from: tuple[Candidates, NDArray[np.intp]] | None = None,
     ) -> None:
         self._rows = rows
         self._X = X
         self._scorer = scorer
         self._seeds = seeds
         self._device = device
-        self._taken_from: tuple[Candidates, NDArray[np.intp]] | None = None
+        self._carried = carried
+        self._taken_from = taken_from
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -65,6 +74,11 @@ class Candidates:
             whole, index = self._taken_from
             self._X = take_rows(whole.as_read, index)
         return self._X
+
+    @property
+    def carried(self) -> Frame | None:
+        """The columns that go with picked rows; None if there are none."""
+        return self._carried
 
     @cached_property
     def member_margins(self) -> MemberMargins:
@@ -117,25 +131,43 @@ class Candidates:
         """Return some of these candidates, with the same scores to the bit."""
         # Nearly all rows of a block are dismissed before anyone asks for their numbers.
         rows = self._rows.start + index if isinstance(self._rows, range) else self._rows[index]
-        taken = Candidates(rows, None, self._scorer, self._seeds, self._device)
-        taken._taken_from = (self, index)
-        return taken
+        carried = None if self.carried is None else _take_rows(self.carried, index)
+        return self._like(rows, None, carried, taken_from=(self, index))
 
     def apart(self) -> Candidates:
         """Return the same candidates with rows of their own: the block that they were taken from can go."""
-        return Candidates(self.rows, self.as_read, self._scorer, self._seeds, self._device)
+        return self._like(self.rows, self.as_read, self.carried)
 
     def joined(self, others: Sequence[Candidates]) -> Candidates:
         """Return these and others of the same scan, by a learner that scores each row by itself."""
         rows = np.concatenate([self.rows, *(other.rows for other in others)])
         X = concat_rows([self.as_read, *(other.as_read for other in others)])
-        return Candidates(rows, X, self._scorer, self._seeds, self._device)
+        carried = [each.carried for each in (self, *others) if each.carried is not None]
+        return self._like(rows, X, cast("Frame", concat_rows(carried)) if carried else None)
 
     def failure(self, of: str, error: Exception) -> ScoringError:
         """Return the error that says what failed on these rows, and why."""
         first, last = int(self._rows[0]), int(self._rows[-1])
         return ScoringError(
             f"The {of} failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
+        )
+
+    def _like(
+        self,
+        rows: NDArray[np.int64] | range,
+        X: Any,
+        carried: Frame | None,
+        *,
+        taken_from: tuple[Candidates, NDArray[np.intp]] | None = None,
+    ) -> Candidates:
+        return Candidates(
+            rows,
+            X,
+            self._scorer,
+            seeds=self._seeds,
+            device=self._device,
+            carried=carried,
+            taken_from=taken_from,
         )
 
     def _each_member(self, X: Any) -> Iterable[NDArray[np.float64]]:

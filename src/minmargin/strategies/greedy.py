@@ -8,7 +8,6 @@ kernel, so greedy batches are as exact as the others.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, cast
@@ -20,7 +19,7 @@ from scipy import sparse
 from minmargin.checks import check_count
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
-from minmargin.errors import DataWarning, InputError
+from minmargin.errors import InputError, warn
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
@@ -193,11 +192,9 @@ def _on_device(vectors: Matrix, centers: Matrix | None, context: Context) -> Dev
 
     if fits(n_rows, n_features, "cuda"):
         return "cuda"
-    warnings.warn(
+    warn(
         f"{n_rows:,} candidates do not fit into the GPU's memory, so the CPU compares them. Use prefilter= to keep "
-        "fewer.",
-        DataWarning,
-        stacklevel=6,
+        "fewer."
     )
     return "cpu"
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import minmargin as mm
-from minmargin.learners import newton, newton_steps, newton_views
+from minmargin.learners.newton import steps, training, views
 from minmargin.learners.newton.training import ColumnTransforms, fit_together
 
 
@@ -80,11 +80,11 @@ def test_a_start_near_the_optimum_saves_steps_and_changes_nothing():
     np.testing.assert_allclose(again.coefficients, base.coefficients, atol=2e-5)
 
 
-@pytest.mark.parametrize("full_hessian", [newton._FULL_HESSIAN, 0], ids=["exact", "conjugate"])
+@pytest.mark.parametrize("full_hessian", [training._FULL_HESSIAN, 0], ids=["exact", "conjugate"])
 @pytest.mark.parametrize(("load", "n_classes"), [(load_breast_cancer, 2), (load_wine, 3)])
 def test_features_of_any_unit_reach_the_optimum(load, n_classes, full_hessian, monkeypatch):
     """scikit-learn's own solver for such features is Newton's too."""
-    monkeypatch.setattr(newton, "_FULL_HESSIAN", full_hessian)
+    monkeypatch.setattr(training, "_FULL_HESSIAN", full_hessian)
     X, y = load(return_X_y=True)
     found = fit_together(X, y, n_classes, np.ones((1, len(y))))
     model = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
@@ -132,31 +132,31 @@ def test_members_with_columns_of_their_own_equal_pipelines_fitted_on_their_draws
     draws = [drawn_rows(w) for w in weights]
     pipelines = [clone(make_pipeline(*steps, logistic)).fit(X[drawn], codes[drawn]) for drawn in draws]
     columns = transforms_of(pipelines)
-    for own_axes in (newton._OWN_AXES, 0):
-        monkeypatch.setattr(newton, "_OWN_AXES", own_axes)
+    for own_axes in (training._OWN_AXES, 0):
+        monkeypatch.setattr(training, "_OWN_AXES", own_axes)
         found = fit_together(X, codes, n_classes, weights, columns=columns, fit_intercept=fit_intercept)
         assert_same(found, 1, pipelines[1][-1])
 
 
 @pytest.mark.parametrize(
-    ("always_dense", "dense"), [(newton._ALWAYS_DENSE, True), (0, False)], ids=["few", "many"]
+    ("always_dense", "dense"), [(training._ALWAYS_DENSE, True), (0, False)], ids=["few", "many"]
 )
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_rows_that_are_nearly_empty_are_trained_on_as_they_are(n_classes, always_dense, dense, monkeypatch):
     """Texts have few of all words. Made dense, a committee on them took ten times as long to train."""
-    monkeypatch.setattr(newton, "_ALWAYS_DENSE", always_dense)
+    monkeypatch.setattr(training, "_ALWAYS_DENSE", always_dense)
     X, codes, weights = problem(200, 90, n_classes)
     X[np.random.default_rng(1).random(X.shape) < 0.97] = 0
-    assert newton._is_as_well_dense(sparse.csr_array(X)) is dense
+    assert training._is_as_well_dense(sparse.csr_array(X)) is dense
     found = fit_together(sparse.csr_array(X), codes, n_classes, weights, C=30.0)
     for member in range(3):
         assert_same(found, member, alone(X, codes, weights[member], C=30.0))
 
 
-@pytest.mark.parametrize("as_well_dense", [newton._AS_WELL_DENSE, 0], ids=["made dense", "sparse"])
+@pytest.mark.parametrize("as_well_dense", [training._AS_WELL_DENSE, 0], ids=["made dense", "sparse"])
 @pytest.mark.parametrize(("n", "n_features"), [(80, 6), (60, 200)], ids=str)
 def test_scaled_columns_of_sparse_rows_stay_sparse(n, n_features, as_well_dense, monkeypatch):
-    monkeypatch.setattr(newton, "_AS_WELL_DENSE", as_well_dense)
+    monkeypatch.setattr(training, "_AS_WELL_DENSE", as_well_dense)
     X, codes, weights = problem(n, n_features, 3)
     X[np.random.default_rng(1).random(X.shape) < 0.6] = 0
     drawn = drawn_rows(weights[0])
@@ -187,8 +187,8 @@ def test_missing_entries_of_sparse_rows_are_filled():
 @pytest.mark.parametrize("shape", [(50, 20), (20, 50)], ids=str)
 def test_too_many_axes_to_be_found_do_not_change_the_optimum(shape, monkeypatch):
     X, codes, weights = problem(*shape, 3)
-    monkeypatch.setattr(newton, "_FULL_HESSIAN", 0)
-    monkeypatch.setattr(newton_views, "_MOST_AXES", 10)
+    monkeypatch.setattr(training, "_FULL_HESSIAN", 0)
+    monkeypatch.setattr(views, "_MOST_AXES", 10)
     assert_same(fit_together(X, codes, 3, weights), 0, alone(X, codes, weights[0]))
 
 
@@ -237,7 +237,7 @@ def test_intercepts_of_many_classes_sum_to_zero():
 
 @pytest.mark.parametrize("n_features", [3, 300])
 def test_a_model_that_stops_short_is_told_of(n_features, monkeypatch):
-    monkeypatch.setattr(newton_steps, "MOST_STEPS", 1)
+    monkeypatch.setattr(steps, "MOST_STEPS", 1)
     X, codes, _ = problem(60, n_features, 2)
     with pytest.warns(mm.DataWarning, match="6 of 6 logistic models stopped short of the optimum"):
         mm.fit_committee(X, codes, n_models=5, random_state=0)
@@ -246,7 +246,7 @@ def test_a_model_that_stops_short_is_told_of(n_features, monkeypatch):
 @pytest.mark.parametrize("n_models", [1, 4, 7])
 @pytest.mark.parametrize("n_features", [4, 300])
 def test_neither_the_number_of_members_nor_of_threads_changes_a_member(n_features, n_models, monkeypatch):
-    monkeypatch.setattr(newton, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(training, "_WORTH_THREADS", 0)
     X, codes, _ = problem(60, n_features, 3)
     many = mm.fit_committee(X, codes, n_models=11, random_state=0, n_jobs=2).scorer
     few = mm.fit_committee(X, codes, n_models=n_models, random_state=0, n_jobs=1).scorer

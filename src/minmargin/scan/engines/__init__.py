@@ -17,10 +17,10 @@ ENGINES = ("local", "dask", "ray", "spark")
 
 
 def resolve_engine(engine: Any, address: str | None, *, n_jobs: int, needs_gpu: bool) -> Engine:
-    """Return the engine of a name, or of a live client or session.
+    """Return the engine of a name, of a live client or session, or the engine that is given.
 
     Args:
-        engine: a name, a `distributed.Client` or a `SparkSession`.
+        engine: a name, a `distributed.Client`, a `SparkSession`, or an engine.
         address: where a cluster is, for a name.
         n_jobs: how many threads work at a time, for "local".
         needs_gpu: whether each piece of work needs a GPU.
@@ -41,6 +41,8 @@ def resolve_engine(engine: Any, address: str | None, *, n_jobs: int, needs_gpu: 
 
 
 def _of_object(engine: Any, *, needs_gpu: bool) -> Engine:
+    if isinstance(engine, Engine):
+        return engine
     kind = type(engine)
     if kind.__module__.startswith("distributed") and hasattr(engine, "scatter"):
         return DaskEngine(engine, needs_gpu=needs_gpu)

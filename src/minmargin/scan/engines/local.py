@@ -31,6 +31,10 @@ class LocalEngine:
     name = "local"
     elsewhere = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what another process makes one of: an event is of use in this process only."""
+        return LocalEngine, (self.n_jobs,)
+
     def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Return fn of every item, in any order."""
         try:

@@ -1,4 +1,4 @@
-"""A source: an opened pool with its columns matched to what a learner takes, before anything is trained."""
+"""A matched pool: opened, its columns matched to what a learner takes, before anything is trained."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minmargin.pools import Pool, open_pool
 from minmargin.pools.exclusion import Exclusion
 
 
-class Source(NamedTuple):
+class MatchedPool(NamedTuple):
     """An opened pool, which of its columns are read, and which of its rows must not be picked (None: any may)."""
 
     pool: Pool
@@ -34,13 +34,13 @@ class Source(NamedTuple):
         return None if self.exclusion is None else {"asked": len(self.exclusion), "rows": n_rows}
 
 
-def _bind(
+def _match(
     pool: Pool,
     intake: Intake,
     *,
     features: Sequence[str] | None,
     carried: Sequence[str],
-) -> Source:
+) -> MatchedPool:
     """Return the pool with its columns matched to the labeled set's, or say what does not match.
 
     Args:
@@ -59,17 +59,17 @@ def _bind(
             raise InputError(
                 f"Column {carried[0]!r} was asked for, but the pool is an array without column names."
             )
-        return Source(pool, None, (), None)
+        return MatchedPool(pool, None, (), None)
     for name in carried:
         if name not in pool.schema.names:
             raise missing_column(name, pool.schema.names, "the pool")
     kinds: dict[str, Kind | None] = dict.fromkeys(carried)
     wanted = intake.columns or tuple(cast("Any", pool.schema.find(name)) for name in names)
     kinds.update({name: column.kind for name, column in zip(names, wanted, strict=True)})
-    return Source(pool, names, tuple(carried), kinds)
+    return MatchedPool(pool, names, tuple(carried), kinds)
 
 
-def bind_pool(
+def match_pool(
     pool: Any,
     intake: Intake,
     *,
@@ -77,7 +77,7 @@ def bind_pool(
     id_column: str | None = None,
     keep: Sequence[str] = (),
     exclude: Any = None,
-) -> Source:
+) -> MatchedPool:
     """Return the pool, opened, with its columns matched to what the learner takes.
 
     `exclude` holds values of the id column, or row numbers if there is none.
@@ -85,46 +85,46 @@ def bind_pool(
     names = [features] if isinstance(features, str) else features
     kept = [keep] if isinstance(keep, str) else list(keep)
     carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
-    source = _bind(open_pool(pool), intake, features=names, carried=carried)
-    return source if exclude is None else source._replace(exclusion=_exclusion(exclude, source, id_column))
+    matched = _match(open_pool(pool), intake, features=names, carried=carried)
+    return matched if exclude is None else matched._replace(exclusion=_exclusion(exclude, matched, id_column))
 
 
-def _exclusion(exclude: Any, source: Source, id_column: str | None) -> Exclusion:
-    schema = source.pool.schema
+def _exclusion(exclude: Any, matched: MatchedPool, id_column: str | None) -> Exclusion:
+    schema = matched.pool.schema
     column = None if id_column is None else schema.find(id_column)
     if column is None:
-        return Exclusion.by_row(exclude, source.pool.n_rows)
-    read_as = (source.kinds or {}).get(column.name)
+        return Exclusion.by_row(exclude, matched.pool.n_rows)
+    read_as = (matched.kinds or {}).get(column.name)
     return Exclusion.by_id(exclude, column, read_as if schema.parsed else read_as or "text")
 
 
-def check_batch_size(batch_size: int, source: Source) -> int:
+def check_batch_size(batch_size: int, matched: MatchedPool) -> int:
     """Return a batch size that must be a positive number which the pool can fill."""
     size = check_count("batch_size", batch_size, least=1)
-    n_rows, n_left = source.pool.n_rows, source.n_left
+    n_rows, n_left = matched.pool.n_rows, matched.n_left
     if n_rows == 0:
-        raise empty_pool(source)
+        raise empty_pool(matched)
     if n_rows is not None and n_left is not None and n_left < size:
-        raise too_large(size, n_rows, n_rows - n_left, source)
+        raise too_large(size, n_rows, n_rows - n_left, matched)
     return size
 
 
-def empty_pool(source: Source) -> InputError:
+def empty_pool(matched: MatchedPool) -> InputError:
     """Return the error for a pool without rows."""
-    where = "" if source.pool.name == "the pool" else f" ({source.pool.name})"
+    where = "" if matched.pool.name == "the pool" else f" ({matched.pool.name})"
     return InputError(f"The pool{where} has no rows. Give one with at least as many as are to be picked.")
 
 
-def too_large(batch_size: int, n_rows: int, n_excluded: int, source: Source) -> InputError:
+def too_large(batch_size: int, n_rows: int, n_excluded: int, matched: MatchedPool) -> InputError:
     """Return the error for a batch that the pool, or what is left of it, cannot fill."""
     if n_excluded:
         left = n_rows - n_excluded
         fix = f"Use batch_size<={left}." if left else "There is nothing left to pick."
         return InputError(
             f"batch_size={batch_size} is larger than what is left of the pool ({n_rows:,} rows in "
-            f"{source.pool.name}, {n_excluded:,} of them excluded). {fix}"
+            f"{matched.pool.name}, {n_excluded:,} of them excluded). {fix}"
         )
     return InputError(
-        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {source.pool.name}). "
+        f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {matched.pool.name}). "
         f"Use batch_size<={n_rows}."
     )

@@ -55,11 +55,6 @@ def small_fragments(monkeypatch):
     monkeypatch.setattr(scan, "_FIRST_BLOCK", 16)
 
 
-def elsewhere(monkeypatch, engine=None):
-    engine = engine or Elsewhere()
-    monkeypatch.setattr("minmargin.committee.committee.resolve_engine", lambda *_, **__: engine)
-
-
 def same(one, other):
     np.testing.assert_array_equal(one.rows, other.rows)
     np.testing.assert_array_equal(one.scores, other.scores)
@@ -70,11 +65,10 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy(strategy, monkeypatch):
+def test_every_strategy(strategy):
     committee = mm.fit_committee(X, Y, random_state=0)
     here = committee.select(POOL, 30, strategy=strategy)
-    elsewhere(monkeypatch)
-    there = committee.select(POOL, 30, strategy=strategy, engine="dask")
+    there = committee.select(POOL, 30, strategy=strategy, engine=Elsewhere())
     same(there, here)
     assert there.manifest["settings"]["engine"] == "elsewhere"
     assert there.manifest["pool"] == here.manifest["pool"]
@@ -82,31 +76,29 @@ def test_every_strategy(strategy, monkeypatch):
 
 @pytest.mark.parametrize("strategy", ["min-margin", "committee", "k-centers"])
 @pytest.mark.parametrize("learner", ["tree", "sparse"])
-def test_models_that_see_blocks_and_rows_that_are_sparse(learner, strategy, monkeypatch):
+def test_models_that_see_blocks_and_rows_that_are_sparse(learner, strategy):
     """Fragments of a model that depends on its rows' places begin where its blocks do."""
     pool = sparse.csr_array(POOL) if learner == "sparse" else POOL
     labeled = sparse.csr_array(X) if learner == "sparse" else X
     model = "logistic" if learner == "sparse" else DecisionTreeClassifier(max_depth=5)
     committee = mm.fit_committee(labeled, Y, learner=model, random_state=0)
     here = committee.select(pool, 30, strategy=strategy)
-    elsewhere(monkeypatch)
-    same(committee.select(pool, 30, strategy=strategy, engine="dask"), here)
+    same(committee.select(pool, 30, strategy=strategy, engine=Elsewhere()), here)
 
 
-def test_ids_and_other_columns_come_along(monkeypatch):
+def test_ids_and_other_columns_come_along():
     names = [f"p{place}" for place in range(64)]
     frame = pd.DataFrame(POOL, columns=names).assign(
         id=[f"r{row:05d}" for row in range(len(POOL))], big=2**60 + np.arange(len(POOL))
     )
     committee = mm.fit_committee(pd.DataFrame(X, columns=names), Y, random_state=0)
     here = committee.select(frame, 20, id_column="id", keep=["big"])
-    elsewhere(monkeypatch)
-    same(committee.select(frame, 20, id_column="id", keep=["big"], engine="dask"), here)
+    same(committee.select(frame, 20, id_column="id", keep=["big"], engine=Elsewhere()), here)
 
 
 @pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
-def test_excluded_rows_travel_with_the_scan(learner, strategy, monkeypatch):
+def test_excluded_rows_travel_with_the_scan(learner, strategy):
     names = [f"p{place}" for place in range(64)]
     frame = pd.DataFrame(POOL, columns=names).assign(id=[f"r{row:05d}" for row in range(len(POOL))])
     model = DecisionTreeClassifier(max_depth=5) if learner == "tree" else learner
@@ -114,15 +106,14 @@ def test_excluded_rows_travel_with_the_scan(learner, strategy, monkeypatch):
     settings = {"strategy": strategy, "id_column": "id"}
     out = committee.select(frame, 300, **settings).ids
     here = committee.select(frame, 30, exclude=out, **settings)
-    elsewhere(monkeypatch)
-    there = committee.select(frame, 30, exclude=out, engine="dask", **settings)
+    there = committee.select(frame, 30, exclude=out, engine=Elsewhere(), **settings)
     same(there, here)
     assert there.manifest["excluded"] == here.manifest["excluded"] == {"asked": 300, "rows": 300}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "npy", "dataset"])
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
-def test_files_of_every_format(kind, learner, tmp_path, monkeypatch):
+def test_files_of_every_format(kind, learner, tmp_path):
     names = [f"p{place}" for place in range(64)]
     for number, some in enumerate(np.array_split(POOL, 3)):
         frame = pd.DataFrame(some, columns=names)
@@ -142,24 +133,21 @@ def test_files_of_every_format(kind, learner, tmp_path, monkeypatch):
     model = DecisionTreeClassifier(max_depth=5) if learner == "tree" else learner
     committee = mm.fit_committee(labeled, Y, learner=model, random_state=0, n_models=5)
     here = committee.select(pool, 30)
-    elsewhere(monkeypatch)
-    same(committee.select(pool, 30, engine="dask"), here)
+    same(committee.select(pool, 30, engine=Elsewhere()), here)
 
 
-def test_a_fragment_that_comes_twice_counts_once(monkeypatch):
+def test_a_fragment_that_comes_twice_counts_once():
     committee = mm.fit_committee(X, Y, random_state=0)
     here = committee.select(POOL, 30)
-    elsewhere(monkeypatch, Elsewhere(twice=True))
-    there = committee.select(POOL, 30, engine="dask")
+    there = committee.select(POOL, 30, engine=Elsewhere(twice=True))
     same(there, here)
     assert there.manifest["pool"]["rows"] == len(POOL)
 
 
-def test_a_stream_cannot_be_cut(monkeypatch):
+def test_a_stream_cannot_be_cut():
     committee = mm.fit_committee(X, Y, random_state=0)
-    elsewhere(monkeypatch)
     with pytest.raises(InputError, match="can be read once"):
-        committee.select((POOL[start : start + 100] for start in range(0, 1000, 100)), 5, engine="dask")
+        committee.select((POOL[start : start + 100] for start in range(0, 1000, 100)), 5, engine=Elsewhere())
 
 
 @pytest.mark.parametrize(

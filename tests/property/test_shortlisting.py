@@ -1,4 +1,4 @@
-"""A line keeps the rows that a full sort would, however rough its screen, and in whatever pieces the rows come."""
+"""A shortlist has the rows that a full sort would give, however rough its screen, in whatever pieces rows come."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minmargin.scan import waiting
-from minmargin.scan.shortlisting import Deciders, Line
-from minmargin.scan.waiting import Part
+from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Shortlist
 from minmargin.strategies.candidates import Candidates
@@ -57,24 +56,24 @@ class VagueScreen:
         return Near(places, lower[places], upper[places])
 
 
-def kept_by_line(scores, size, cuts, slack, silent, excluded, threads=None, share=None):
-    line = Line(
-        Shortlist(KnownScores(), size), VagueScreen(slack, silent), SEEDS, None, Deciders(threads, share)
+def shortlisted(scores, size, cuts, slack, silent, excluded, threads=None, share=None):
+    making = Shortlisting(
+        Shortlist(KnownScores(), size),
+        VagueScreen(slack, silent),
+        SEEDS,
+        deciders=Deciders(threads, share),
     )
     n_decided = 0
     for start, stop in zip([0, *cuts], [*cuts, len(scores)], strict=True):
         rows = range(start, stop)
-        candidates = Candidates(rows, scores[start:stop, None], OneModel(), SEEDS, "cpu")
         carried = nw.from_native(pa.table({"name": [f"row {row}" for row in rows]}), eager_only=True)
-        n_decided += line.take_in(
-            Part(candidates, carried),
-            first_row=start,
-            excluded=np.array([row - start for row in rows if row in excluded], np.intp),
-            n_rows=len(scores),
-            check=lambda: None,
+        candidates = Candidates(
+            rows, scores[start:stop, None], OneModel(), seeds=SEEDS, device="cpu", carried=carried
         )
-    n_decided += line.decide_rest()
-    return line.top.finish(), n_decided
+        places = np.array([row - start for row in rows if row in excluded], np.intp)
+        n_decided += making.take_in(CandidateBlock(candidates, start, places, len(scores), lambda: None))
+    n_decided += making.decide_rest()
+    return making.top.finish(), n_decided
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -93,25 +92,25 @@ def few_may_wait():
     silent=st.booleans(),
     data=st.data(),
 )
-def test_the_lowest_rows_are_kept_with_their_columns(scores, size, slack, silent, data):
+def test_the_lowest_rows_come_with_their_columns(scores, size, slack, silent, data):
     scores = np.array(scores, np.float64)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(scores)), max_size=6)))
     excluded = data.draw(st.sets(st.integers(0, len(scores) - 1), max_size=5))
-    kept, _ = kept_by_line(scores, size, cuts, slack, silent, excluded)
+    found, _ = shortlisted(scores, size, cuts, slack, silent, excluded)
     rows = np.array([row for row in range(len(scores)) if row not in excluded], np.int64)
     in_line = rows[np.lexsort((rows, SEEDS.ties(rows), scores[rows]))][:size]
-    np.testing.assert_array_equal(kept.rows, in_line)
-    np.testing.assert_array_equal(kept.scores, scores[in_line])
+    np.testing.assert_array_equal(found.rows, in_line)
+    np.testing.assert_array_equal(found.scores, scores[in_line])
     if len(in_line):
-        names = kept.details["carried"].to_dict(as_series=False)["name"]
+        names = found.details["carried"].to_dict(as_series=False)["name"]
         assert names == [f"row {row}" for row in in_line]
 
 
 def test_threads_share_out_what_is_scored_canonically():
     scores = np.random.default_rng(0).random(1000)
-    alone, _ = kept_by_line(scores, 50, [500], 0.5, False, set())
+    alone, _ = shortlisted(scores, 50, [500], 0.5, False, set())
     with ThreadPoolExecutor(2) as threads:
-        shared, _ = kept_by_line(scores, 50, [500], 0.5, False, set(), threads, 7)
+        shared, _ = shortlisted(scores, 50, [500], 0.5, False, set(), threads, 7)
     np.testing.assert_array_equal(alone.rows, shared.rows)
 
 
@@ -119,5 +118,5 @@ def test_with_a_sharp_screen_hardly_more_than_the_batch_is_scored_canonically(mo
     monkeypatch.setattr(waiting, "_FEW_ROWS", 4096)
     monkeypatch.setattr(waiting, "_MOST_BYTES", 1 << 24)
     scores = np.random.default_rng(0).random(20_000)
-    _, n_decided = kept_by_line(scores, 100, list(range(1000, 20_000, 1000)), 1e-12, False, set())
+    _, n_decided = shortlisted(scores, 100, list(range(1000, 20_000, 1000)), 1e-12, False, set())
     assert n_decided == 100
