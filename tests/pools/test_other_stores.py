@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import http.server
+import os
+import subprocess
+import sys
+import textwrap
 import threading
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 from pyarrow import fs
 
@@ -125,9 +131,63 @@ def test_hadoop_is_asked_for_by_its_own_scheme(uri: str, asked: str, monkeypatch
     assert (seen, path) == ([asked], "/pool/x.parquet")
 
 
-def test_without_its_library_hadoop_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pyarrow's own Hadoop file system answers: it looks for Hadoop's library, and there is none."""
-    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
-        monkeypatch.setenv(name, "/no/such/folder")
-    with pytest.raises(mm.InputError, match=r"'hdfs://node:8020' cannot be reached \(.*load libhdfs"):
+_TWO_ATTEMPTS = """
+    import minmargin as mm
+    from minmargin.pools import open_pool
+
+    for uri in ("hdfs://node:8020/x.parquet", "viewfs://cluster/x.parquet"):
+        try:
+            open_pool(uri)
+        except mm.MissingExtraError as error:
+            print(error)
+"""
+
+
+def told_without_hadoop(java: Path) -> list[str]:
+    """Return what two attempts are told, in a process of their own: pyarrow looks for the libraries once in each."""
+    nowhere = {
+        "JAVA_HOME": str(java),
+        "HADOOP_HOME": "/no/such/folder",
+        "ARROW_LIBHDFS_DIR": "/no/such/folder",
+    }
+    command = [sys.executable, "-c", textwrap.dedent(_TWO_ATTEMPTS)]
+    done = subprocess.run(command, env={**os.environ, **nowhere}, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def hadoop_needs(scheme: str, reason: str) -> str:
+    return (
+        f"{scheme}:// needs Java and Hadoop's library libhdfs, and one could not be loaded ({reason}). Install both, "
+        "set JAVA_HOME and HADOOP_HOME, and start the program anew: pyarrow looks for them only once."
+    )
+
+
+def test_without_hadoop_the_error_says_what_to_install(tmp_path: Path) -> None:
+    """pyarrow's own file system answers. Any library will do for Java's: it is loaded, and nothing in it is called."""
+    (tmp_path / "libjvm.so").symlink_to(pa.lib.__file__)
+    assert told_without_hadoop(java=tmp_path) == [
+        hadoop_needs("hdfs", "Unable to load libhdfs"),
+        hadoop_needs("viewfs", "Prior attempt to load libhdfs failed"),
+    ]
+
+
+def test_without_java_the_error_says_the_same(tmp_path: Path) -> None:
+    """Where Java is installed, pyarrow finds it in the usual folders, and misses only the other library."""
+    first, second = told_without_hadoop(java=tmp_path)
+    assert first in {hadoop_needs("hdfs", f"Unable to load {library}") for library in ("libjvm", "libhdfs")}
+    assert second == hadoop_needs("viewfs", "Prior attempt to load libhdfs failed")
+
+
+def test_other_failures_of_hadoop_keep_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        @staticmethod
+        def from_uri(_: str) -> tuple[Any, str]:
+            raise OSError("HDFS connection failed")
+
+    monkeypatch.setattr(fs, "FileSystem", Refusing)
+    with pytest.raises(mm.InputError) as caught:
         open_pool("hdfs://node:8020/x.parquet")
+    assert str(caught.value) == (
+        "'hdfs://node:8020' cannot be reached (HDFS connection failed). "
+        "Check the address, the credentials and the connection."
+    )

@@ -29,6 +29,7 @@ ARROW_SCHEMES = {
     "hdfs": "hdfs",
     "viewfs": "viewfs",
 }
+_HADOOP_SCHEMES = {"hdfs", "viewfs"}
 # Three attempts, so that an endpoint which does not answer is given up within half a minute.
 _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
 _GCS_RETRY_SECONDS = 15
@@ -115,7 +116,7 @@ def open_store(uri: str, stores: dict[str, Store]) -> tuple[Store, str]:
         store = stores.setdefault(uri, Store(uri))
         return store, store.connection[1]
     authority, path, query = split_uri(uri)
-    if not authority and scheme not in {"hdfs", "viewfs"}:
+    if not authority and scheme not in _HADOOP_SCHEMES:
         raise InputError(f"{shown(uri)!r} names no bucket. Use {scheme}://bucket/path.")
     address = f"{scheme}://{authority}?{query}"
     if address not in stores:
@@ -152,8 +153,22 @@ def _connect(uri: str) -> tuple[Any, str]:
         query += f"&retry_limit_seconds={_GCS_RETRY_SECONDS}"
     if scheme in {"abfs", "abfss"} and "." not in authority:  # what has a dot names a host
         return _connect_azure(authority, query)
-    connection: tuple[Any, str] = fs.FileSystem.from_uri(f"{scheme}://{authority}/?{query.strip('&')}")
+    try:
+        connection: tuple[Any, str] = fs.FileSystem.from_uri(f"{scheme}://{authority}/?{query.strip('&')}")
+    except OSError as error:
+        if scheme not in _HADOOP_SCHEMES or not _tells_of_a_library(error):
+            raise
+        raise MissingExtraError(
+            f"{scheme}:// needs Java and Hadoop's library libhdfs, and one could not be loaded "
+            f"({reason_of(error, uri)}). Install both, set JAVA_HOME and HADOOP_HOME, and start the program anew: "
+            "pyarrow looks for them only once."
+        ) from None
     return connection
+
+
+def _tells_of_a_library(error: OSError) -> bool:
+    """Return whether pyarrow could not load Java or libhdfs, or says that it could not before."""
+    return any(words in str(error) for words in ("load libjvm", "load libhdfs"))
 
 
 def _connect_s3(uri: str, authority: str, query: str) -> tuple[Any, str]:
