@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-torch test-clusters test-browser test-labelling reproduce-quick faults lint format bench bench-quick bench-clusters docs site notebooks clean
+.PHONY: help setup demo test test-shared test-torch test-clusters test-browser test-labelling reproduce-quick faults lint format bench bench-quick bench-clusters docs site notebooks clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-lear
 test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% coverage
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term-missing --cov-fail-under=95
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -q -k array_api tests/integrations  # which scikit-learn skips otherwise
+
+test-shared: $(VENV)/installed-dev  ## run the tests on real data, which lies in ../shared/data on the developers' machines
+	$(BIN)/python -m pytest -m shared tests
 
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks tests/learners/test_mlp.py tests/learners/test_module.py \

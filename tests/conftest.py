@@ -21,12 +21,15 @@ settings.load_profile("minmargin")
 _SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest picks those that `-m` asks for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the page on networks where torch, an extra, is not installed, and tests of a GPU where there is none."""
+    """Mark the tests that need the folder of real data, and skip those that need torch or a GPU where there is none."""
     from minmargin.device import resolve_device  # noqa: PLC0415 - coverage begins after this file is imported
 
     has_torch = importlib.util.find_spec("torch") is not None
     for item in items:
+        if isinstance(item, pytest.Function) and "shared_data" in item.fixturenames:
+            item.add_marker(pytest.mark.shared)
         if item.path.name == "networks.md" and not has_torch:
             item.add_marker(pytest.mark.skip(reason="torch is not installed"))
         if item.get_closest_marker("gpu") and resolve_device("auto") == "cpu":

@@ -6,15 +6,12 @@ import gzip
 
 import numpy as np
 import pandas as pd
-import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import minmargin as mm
 from minmargin import cli
-
-pytestmark = pytest.mark.shared
 
 
 def test_an_ordinary_csv_goes_through_the_command_line(shared_data, tmp_path, monkeypatch, capsys):

@@ -8,8 +8,6 @@ import pytest
 from minmargin.experiments.datasets import DATASETS, load_dataset, verify_dataset
 from minmargin.experiments.datasets.packing import unpack
 
-pytestmark = pytest.mark.shared
-
 CLASS_COUNTS = {
     "mnist": [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949],
     "fashion-mnist": [6000] * 10,
