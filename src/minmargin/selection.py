@@ -11,7 +11,7 @@ from minmargin.checks import check_count
 from minmargin.committee.provenance import Preprocess
 from minmargin.committee.training import Training
 from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.pools.matching import check_batch_size, match_pool
+from minmargin.pools import check_batch_size, match_pool
 from minmargin.progress import Progress, silent
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.execution import CHUNK_SIZE, Execution

@@ -19,8 +19,8 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 import minmargin as mm
-from minmargin.data.rows import Rows
-from minmargin.pools import Block, blocks, open_pool
+from minmargin.data.rows import Block, Rows, blocks
+from minmargin.pools import open_pool
 
 NAMES = ["a", "b", "c", "d"]
 X, y = load_iris(return_X_y=True)

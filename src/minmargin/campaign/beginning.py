@@ -22,7 +22,7 @@ from minmargin.committee.training import Training
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError
 from minmargin.files import LOCK, locked_folder
-from minmargin.pools.matching import MatchedPool, check_batch_size, match_pool
+from minmargin.pools import MatchedPool, check_batch_size, match_pool
 from minmargin.pools.uris import is_uri
 from minmargin.strategies import check_strategy, resolve_strategy
 

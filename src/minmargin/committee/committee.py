@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from minmargin.batch import Batch
 from minmargin.committee.provenance import Provenance
-from minmargin.data.fingerprint import fingerprint_models
 from minmargin.data.rows import Matrix
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
 from minmargin.learners import Preprocessor, Scorer
-from minmargin.manifest import Stopwatch, make_manifest
+from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
 from minmargin.margins import ScoreName
+from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_large
 from minmargin.pools.files import stamps_of
-from minmargin.pools.matching import MatchedPool, check_batch_size, match_pool, too_large
 from minmargin.scan.checkpoint import Checkpoint
 from minmargin.scan.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
 from minmargin.scan.rereading import Origin

@@ -1,13 +1,13 @@
 """Runs of rows, whatever holds them: how to count, cut, pick and join them.
 
-Features, ids and kept columns travel through the package in the container they came in. These four
-functions are all that the loop over the pool needs to know about that container.
+Features, ids and kept columns travel through the package in the container they came in. These functions are all that
+the loop over the pool needs to know about that container.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
@@ -76,3 +76,44 @@ def concat_rows(parts: Sequence[Rows]) -> Rows:
     if isinstance(first, sparse.csr_array):
         return sparse.csr_array(sparse.vstack(cast("Sequence[sparse.csr_array]", parts), format="csr"))
     return np.concatenate(cast("Sequence[NDArray[Any]]", parts))
+
+
+class Block(NamedTuple):
+    """The pool rows first_row, first_row + 1, ..., one run of a fixed grid."""
+
+    first_row: int
+    data: Rows
+
+
+def blocks(
+    chunks: Iterable[Rows], sizes: Iterable[int], *, least: int | None = None, first_row: int = 0
+) -> Iterator[Block]:
+    """Return the rows of `chunks` cut anew into blocks of the given sizes; the last one may be shorter.
+
+    However the pool is chunked or split into files, a row is always handed to a model in the same block
+    and at the same place in it. A model whose results depend on the shape of its input, or on where in
+    it a row stands (any that multiplies matrices), therefore still gives one result per row.
+
+    For models whose results do not, blocks may be as short as `least`: then they end where chunks do, and hardly any
+    rows of two chunks need to be joined. The first row of all has the number `first_row`.
+    """
+    held: list[Rows] = []
+    n_held = 0
+    remaining = iter(sizes)
+    size = next(remaining)
+    for chunk in chunks:
+        start, n = 0, count_rows(chunk)
+        while n_held + n - start >= size:
+            stop = start + size - n_held
+            held.append(slice_rows(chunk, start, stop))
+            yield Block(first_row, concat_rows(held))
+            held, n_held, first_row, start = [], 0, first_row + size, stop
+            size = next(remaining)
+        if start < n:
+            held.append(slice_rows(chunk, start, n))
+            n_held += n - start
+        if least is not None and n_held >= least:
+            yield Block(first_row, concat_rows(held))
+            held, n_held, first_row = [], 0, first_row + n_held
+    if n_held:
+        yield Block(first_row, concat_rows(held))

@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from minmargin.data.fingerprint import fingerprint_values
-from minmargin.data.rows import Frame, count_rows
+from minmargin.data.rows import Block, Frame, count_rows
 from minmargin.data.schema import Column, Kind
 from minmargin.errors import InputError
-from minmargin.pools import Block
+from minmargin.manifest import fingerprint_values
 
 # Arrow builds its table of ids anew for every block. From so many ids on, one that is built once is faster.
 _MANY_IDS = 1 << 18

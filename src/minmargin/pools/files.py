@@ -11,14 +11,22 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from minmargin.data.fingerprint import fingerprint_files
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows
 from minmargin.data.schema import Kind, Schema
 from minmargin.errors import InputError, listing
+from minmargin.manifest import fingerprint_files
 from minmargin.pools.base import Pool, Wanted
 from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
-from minmargin.pools.reading import DataFile, guarded, identity
-from minmargin.pools.storage import GLOB_MARKS, Location, Stamp, find_stored, local_path
+from minmargin.pools.storage import (
+    GLOB_MARKS,
+    DataFile,
+    Location,
+    Stamp,
+    find_stored,
+    guarded,
+    identity,
+    local_path,
+)
 from minmargin.pools.stores import Store
 from minmargin.pools.uris import is_uri, shown
 

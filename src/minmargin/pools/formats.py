@@ -24,8 +24,7 @@ from minmargin.data.schema import Column, Schema, kind_of
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
 from minmargin.pools.npy import NpyFile
-from minmargin.pools.reading import DataFile, checked, guarded, reading
-from minmargin.pools.storage import Location
+from minmargin.pools.storage import DataFile, Location, checked, guarded, reading
 
 _CSV_BLOCK_BYTES = 4 << 20
 _READ_BUFFER_BYTES = 1 << 20

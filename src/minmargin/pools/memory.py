@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from minmargin.data.fingerprint import fingerprint_rows
 from minmargin.data.rows import Rows, count_rows, slice_rows
 from minmargin.data.schema import Schema, schema_of
+from minmargin.manifest import fingerprint_rows
 from minmargin.pools.base import Wanted
 
 _UNIT = 1 << 16  # rows; any number of them can be read by itself

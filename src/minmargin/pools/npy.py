@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from minmargin.data.rows import Rows, count_rows, slice_rows
 from minmargin.data.schema import as_rows, schema_of
 from minmargin.pools.base import Wanted
-from minmargin.pools.reading import checked, reading
-from minmargin.pools.storage import Location
+from minmargin.pools.storage import Location, checked, reading
 
 _GROUP = 1 << 20  # rows
 _PART_BYTES = 32 << 20

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from minmargin.errors import InputError
+from minmargin.pools import empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, cut
-from minmargin.pools.matching import empty_pool
 from minmargin.scan.checkpoint import Checkpoint, Progressed
 from minmargin.scan.engines import LocalEngine
 from minmargin.scan.scan import Counts, Scan, Shortlisted

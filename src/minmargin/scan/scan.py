@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from minmargin.compute.base import Screen
 from minmargin.data.intake import Intake
-from minmargin.data.rows import Frame, Rows, count_rows
+from minmargin.data.rows import Block, Frame, Rows, blocks, count_rows
 from minmargin.device import Device, one_thread_each
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.margins import ScoreName
-from minmargin.pools import Block, blocks
+from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
-from minmargin.pools.matching import MatchedPool, empty_pool
 from minmargin.scan.engines import run_locally
 from minmargin.scan.execution import Execution
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 import minmargin as mm
-from minmargin.data.fingerprint import fingerprint_models
+from minmargin.manifest import fingerprint_models
 
 STRATEGIES = [entry.name for entry in mm.strategies() if entry.name != "true-margin"]
 
