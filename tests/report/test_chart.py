@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import minmargin as mm
 from minmargin.progress import silent
 from minmargin.report.chart import Chart, _leads, make_chart
-from minmargin.report.look import look_again
+from minmargin.report.survey import survey_pool
 
 X, y = load_iris(return_X_y=True)
 NAMES = ["a", "b", "c", "d"]
@@ -26,8 +26,8 @@ SETTINGS: dict[str, Any] = {"n_models": 4, "random_state": 0, "n_jobs": 1}
 def chart_of(batch: mm.Batch, columns: Any = None) -> Chart | None:
     assert batch.origin is not None
     named = [name for name in columns or () if isinstance(name, str)]
-    look = look_again(batch, batch.origin, columns=named, progress=silent)
-    return make_chart(look, batch.origin, len(batch), columns)
+    survey = survey_pool(batch, batch.origin, columns=named, progress=silent)
+    return make_chart(survey, batch.origin, len(batch), columns)
 
 
 def test_many_features_are_drawn_by_their_principal_components() -> None:

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 
 import minmargin as mm
 from minmargin.progress import silent
-from minmargin.report import look as looks
+from minmargin.report import survey
 from minmargin.report.batch import Wishes, make_report
 from parsed_page import ParsedPage
 
@@ -210,7 +210,7 @@ def test_of_a_large_batch_the_table_has_the_first_rows_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("minmargin.report.rows.N_LISTED", 7)
-    monkeypatch.setattr(looks, "N_LISTED", 7)
+    monkeypatch.setattr(survey, "N_LISTED", 7)
     page = ParsedPage(pick().report(tmp_path / "x.html"))
     assert len(page.rows) == 7
     assert "These are the first 7 of 20 picks; the batch's file has all of them." in page.sentences()

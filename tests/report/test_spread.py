@@ -13,8 +13,8 @@ from sklearn.datasets import load_iris
 
 import minmargin as mm
 from minmargin.progress import silent
-from minmargin.report.look import look_again
 from minmargin.report.spread import compare_batches, spread_of
+from minmargin.report.survey import survey_pool
 
 SQUARE = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
 
@@ -36,8 +36,8 @@ def test_a_batch_is_compared_with_plain_margin_and_with_as_many_random_rows() ->
     X, y = load_iris(return_X_y=True)
     batch = mm.select(X[::5], y[::5], X, 12, n_models=4, random_state=0)
     assert batch.origin is not None
-    look = look_again(batch, batch.origin, columns=(), progress=silent)
-    compared = compare_batches(look, batch.rows)
+    survey = survey_pool(batch, batch.origin, columns=(), progress=silent)
+    compared = compare_batches(survey, batch.rows)
     by_margin = mm.select(X[::5], y[::5], X, 12, strategy="margin", random_state=0)
     assert compared.n_shared == len(set(batch.rows) & set(by_margin.rows))
     assert compared.n_measured == 12
@@ -50,5 +50,5 @@ def test_one_row_has_no_neighbor() -> None:
     X, y = load_iris(return_X_y=True)
     batch = mm.select(X[::5], y[::5], X, 1, n_models=4, random_state=0)
     assert batch.origin is not None
-    look = look_again(batch, batch.origin, columns=(), progress=silent)
-    assert compare_batches(look, batch.rows).spreads == {}
+    survey = survey_pool(batch, batch.origin, columns=(), progress=silent)
+    assert compare_batches(survey, batch.rows).spreads == {}

@@ -14,11 +14,11 @@ from minmargin.files import write_whole
 from minmargin.progress import Progress
 from minmargin.report import figures, summary, words
 from minmargin.report.chart import Chart, make_chart
-from minmargin.report.look import Look, look_again
 from minmargin.report.pages import check_page, render
 from minmargin.report.pictures import check_shape
 from minmargin.report.rows import list_rows, names_to_show
 from minmargin.report.spread import compare_batches
+from minmargin.report.survey import Survey, survey_pool
 from minmargin.scan.rereading import Origin
 
 if TYPE_CHECKING:
@@ -61,19 +61,19 @@ def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
     """Return the report of a batch as HTML."""
     _check_columns(wishes.columns)
     origin = batch.origin
-    missing, look, chart = [], None, None
+    missing, survey, chart = [], None, None
     if origin is None:
         missing.append(_NO_ORIGIN)
     elif not origin.can_be_read_again:
         missing.append(_STREAM)
     else:
-        look, chart = _look(batch, origin, wishes, progress)
-        missing += look.missing
-    if look is not None and chart is None and not look.missing:
+        survey, chart = _survey(batch, origin, wishes, progress)
+        missing += survey.missing
+    if survey is not None and chart is None and not survey.missing:
         missing.append("Rows have a single number each, so there is no map.")
     settings = batch.manifest.get("settings", {})
-    compared = None if look is None else compare_batches(look, batch.rows)
-    pairs, shares = summary.count_pairs(batch), summary.class_shares(batch, look)
+    compared = None if survey is None else compare_batches(survey, batch.rows)
+    pairs, shares = summary.count_pairs(batch), summary.class_shares(batch, survey)
     return render(
         "batch.html.jinja",
         n_picked=len(batch),
@@ -83,29 +83,29 @@ def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
         numbers=list(summary.numbers_at_the_top(batch, len(pairs), compared)),
         missing=missing,
         chart=chart,
-        drawings=dict(_drawings(batch, look, chart, pairs, shares)),
-        of_the_pool=None if look is None else summary.how_much_of_the_pool(batch, look),
+        drawings=dict(_drawings(batch, survey, chart, pairs, shares)),
+        of_the_pool=None if survey is None else summary.how_much_of_the_pool(batch, survey),
         members_met=summary.members_met(batch),
         n_pairs=len(pairs),
         n_classes=len(shares["batch"]),
         n_bars=figures.N_BARS,
         compared=compared,
         spread_rows=[] if compared is None else summary.spread_rows(compared),
-        table=list_rows(batch, look, wishes.image_column, wishes.image_shape),
+        table=list_rows(batch, survey, wishes.image_column, wishes.image_shape),
         facts=summary.settings_in_words(batch.manifest),
         repeat=wishes.command or (words.python_call(batch.manifest) if settings else None),
         manifest_text=json.dumps(batch.manifest, indent=2, ensure_ascii=False, default=str),
     )
 
 
-def _look(batch: Batch, origin: Origin, wishes: Wishes, progress: Progress) -> tuple[Look, Chart | None]:
+def _survey(batch: Batch, origin: Origin, wishes: Wishes, progress: Progress) -> tuple[Survey, Chart | None]:
     """Return what one more reading of the pool shows, and the map."""
     if wishes.image_shape is not None:
         check_shape(wishes.image_shape, origin.labeled_vectors().shape[1])
     named = [name for name in wishes.columns or () if isinstance(name, str)]
     columns = list(dict.fromkeys([*named, *names_to_show(batch, origin, wishes.image_column)]))
-    look = look_again(batch, origin, columns=columns, progress=progress)
-    return look, make_chart(look, origin, len(batch), wishes.columns)
+    survey = survey_pool(batch, origin, columns=columns, progress=progress)
+    return survey, make_chart(survey, origin, len(batch), wishes.columns)
 
 
 def _check_columns(columns: Sequence[str | int] | None) -> None:
@@ -118,7 +118,7 @@ def _check_columns(columns: Sequence[str | int] | None) -> None:
 
 def _drawings(
     batch: Batch,
-    look: Look | None,
+    survey: Survey | None,
     chart: Chart | None,
     pairs: Sequence[tuple[tuple[str, str], int]],
     shares: Mapping[str, Mapping[str, float]],
@@ -129,12 +129,12 @@ def _drawings(
         yield "map", figures.draw_chart(chart, "this batch")
         if chart.by_margin is not None and settings["strategy"] != "margin":
             yield "margin_map", figures.draw_chart(chart, "plain margin")
-    if look is not None:
-        scores = look.sample.notes["strategy_score"]
-        if look.row_score:
+    if survey is not None:
+        scores = survey.sample.notes["strategy_score"]
+        if survey.row_score:
             yield "scores", figures.draw_scores(scores, float(batch.scores.max()), settings["strategy"])
         else:
-            yield "margins", figures.draw_margins(scores, look.picks.notes["strategy_score"])
+            yield "margins", figures.draw_margins(scores, survey.picks.notes["strategy_score"])
     if (batch.member >= 0).any():
         counts = np.bincount(batch.member[batch.member >= 0], minlength=settings.get("n_models", 0))
         yield "members", figures.draw_members(counts.tolist())

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from minmargin.data.rows import Frame, Matrix, concat_rows
 from minmargin.errors import InputError
-from minmargin.report.look import N_COMPARED, Look, Seen, evenly
+from minmargin.report.survey import N_COMPARED, Seen, Survey, evenly
 from minmargin.scan.rereading import Origin
 
 Points = NDArray[np.float64]
@@ -53,14 +53,16 @@ class Boundaries(NamedTuple):
     base: list[NDArray[np.float64]]
 
 
-def make_chart(look: Look, origin: Origin, n_picks: int, columns: Sequence[str | int] | None) -> Chart | None:
+def make_chart(
+    survey: Survey, origin: Origin, n_picks: int, columns: Sequence[str | int] | None
+) -> Chart | None:
     """Return where rows lie; None where they are not numbers, or have only one."""
-    picks = look.picks.take(np.searchsorted(look.places, evenly(n_picks, N_COMPARED)))
-    by_margin = look.by_margin.take(evenly(len(look.by_margin), N_COMPARED))
-    seen = (look.sample, picks, by_margin)
+    picks = survey.picks.take(np.searchsorted(survey.places, evenly(n_picks, N_COMPARED)))
+    by_margin = survey.by_margin.take(evenly(len(survey.by_margin), N_COMPARED))
+    seen = (survey.sample, picks, by_margin)
     if columns is not None and all(isinstance(name, str) for name in columns):
         return _by_columns(seen, origin, [str(name) for name in columns])
-    if look.sample.vectors is None:
+    if survey.sample.vectors is None:
         return None
     labeled = origin.labeled_vectors()
     if columns is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError, MissingExtraError
-from minmargin.report.look import evenly
+from minmargin.report.survey import evenly
 
 BUDGET = 600_000  # characters that all pictures of a page may take
 # Pixels of the longer side, and quality: the first that keeps to the budget is used, as far as some can tell.

@@ -12,8 +12,8 @@ from scipy import sparse
 from minmargin.batch import to_column
 from minmargin.errors import InputError, listing
 from minmargin.report import words
-from minmargin.report.look import N_LISTED, Look
 from minmargin.report.pictures import Pictures, check_shape, rows_as_pictures, thumbnails
+from minmargin.report.survey import N_LISTED, Survey
 from minmargin.report.table import (
     N_COLUMNS,
     TableColumn,
@@ -56,20 +56,20 @@ def names_to_show(batch: Batch, origin: Origin, image_column: str | None) -> lis
 
 
 def list_rows(
-    batch: Batch, look: Look | None, image_column: str | None, image_shape: Sequence[int] | None
+    batch: Batch, survey: Survey | None, image_column: str | None, image_shape: Sequence[int] | None
 ) -> RowTable:
     """Return the table of the first picks.
 
     What a row is and why it was picked comes first; the pool's other columns, which may be many, come after it.
     """
     n = min(len(batch), N_LISTED)
-    values = _pool_values(batch, look, n)
+    values = _pool_values(batch, survey, n)
     columns = [number_column("rank", range(1, n + 1))]
     missing: list[str] = []
     if batch.ids is not None:
         columns.append(pool_column("id", pa.array(batch.ids[:n].tolist())))
     columns.append(number_column("row", batch.rows[:n].tolist()))
-    pictures = _pictures(look, values, n, image_column, image_shape)
+    pictures = _pictures(survey, values, n, image_column, image_shape)
     if pictures is not None:
         columns.append(picture_column("image", pictures.shown))
         missing += pictures.missing
@@ -81,7 +81,7 @@ def list_rows(
         *read,
         text_column("predicted", batch.predicted[:n].tolist()),
         number_column("score", batch.scores[:n].tolist()),
-        sentence_column("reason", _reasons(batch, look, n)),
+        sentence_column("reason", _reasons(batch, survey, n)),
         *others[:n_others],
     ]
     if len(others) > n_others:
@@ -94,21 +94,23 @@ def list_rows(
     return RowTable(cut, [*missing, *([said] if said else [])])
 
 
-def _pool_values(batch: Batch, look: Look | None, n: int) -> dict[str, Any]:
+def _pool_values(batch: Batch, survey: Survey | None, n: int) -> dict[str, Any]:
     """Return the values of the pool's columns that are known of the first n picks."""
     values: dict[str, Any] = {}
-    if look is not None and "text" in look.picks.notes:
-        values["text"] = pa.array([str(text) for text in look.picks.notes["text"][:n]])
+    if survey is not None and "text" in survey.picks.notes:
+        values["text"] = pa.array([str(text) for text in survey.picks.notes["text"][:n]])
     if batch.kept is not None:
         values |= {name: batch.kept[name].slice(0, n) for name in batch.kept.column_names}
-    if look is not None and look.picks.columns is not None:
-        frame = look.picks.columns
-        values |= {name: to_column(frame[name][:n], whole=False) for name in look.shown if name not in values}
+    if survey is not None and survey.picks.columns is not None:
+        frame = survey.picks.columns
+        values |= {
+            name: to_column(frame[name][:n], whole=False) for name in survey.shown if name not in values
+        }
     return values
 
 
 def _pictures(
-    look: Look | None,
+    survey: Survey | None,
     values: dict[str, Any],
     n: int,
     image_column: str | None,
@@ -123,18 +125,18 @@ def _pictures(
         return thumbnails(values[image_column].to_pylist(), image_column)
     if image_shape is None:
         return None
-    if look is None or look.picks.vectors is None:
+    if survey is None or survey.picks.vectors is None:
         return Pictures([None] * n, ["There are no pictures: the picked rows are not at hand as numbers."])
-    vectors: Any = look.picks.vectors[:n]
+    vectors: Any = survey.picks.vectors[:n]
     dense = np.asarray(vectors.toarray() if isinstance(vectors, sparse.csr_array) else vectors)
     return rows_as_pictures(dense, check_shape(image_shape, dense.shape[1]))
 
 
-def _reasons(batch: Batch, look: Look | None, n: int) -> list[str]:
+def _reasons(batch: Batch, survey: Survey | None, n: int) -> list[str]:
     strategy = batch.manifest.get("settings", {}).get("strategy", "")
     scores: list[Any] = [None] * n
-    if look is not None:
-        notes = look.picks.notes
+    if survey is not None:
+        notes = survey.picks.notes
         scores = list(zip(notes["first_score"][:n].tolist(), notes["second_score"][:n].tolist(), strict=True))
     return [
         words.reason(strategy, member, first, second, score)

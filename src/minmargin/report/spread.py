@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minmargin.data.rows import Matrix
-from minmargin.report.look import N_COMPARED, Look, evenly
+from minmargin.report.survey import N_COMPARED, Survey, evenly
 
 
 class Spread(NamedTuple):
@@ -31,12 +31,12 @@ class Compared(NamedTuple):
     spreads: dict[str, Spread]
 
 
-def compare_batches(look: Look, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Compared:
+def compare_batches(survey: Survey, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Compared:
     """Return how a batch, whose rows are given, differs from plain margin's and from a random one."""
-    n_shared = int(np.isin(rows, look.by_margin.rows).sum())
-    n = min(len(rows), len(look.sample), N_COMPARED)
-    picks = look.picks.take(np.searchsorted(look.places, evenly(len(rows), N_COMPARED)))
-    sides = {"this batch": picks, "plain margin's": look.by_margin, "random rows": look.sample}
+    n_shared = int(np.isin(rows, survey.by_margin.rows).sum())
+    n = min(len(rows), len(survey.sample), N_COMPARED)
+    picks = survey.picks.take(np.searchsorted(survey.places, evenly(len(rows), N_COMPARED)))
+    sides = {"this batch": picks, "plain margin's": survey.by_margin, "random rows": survey.sample}
     spreads = {
         name: spread_of(side.take(evenly(len(side), n)).vectors)
         for name, side in sides.items()

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from minmargin.report.look import Look
 from minmargin.report.pages import number
 from minmargin.report.spread import Compared
+from minmargin.report.survey import Survey
 
 if TYPE_CHECKING:
     from minmargin.batch import Batch
@@ -26,13 +26,13 @@ def _as_texts(pairs: list[Any]) -> Iterator[tuple[str, str]]:
     return ((str(first), str(second)) for first, second in pairs)
 
 
-def class_shares(batch: Batch, look: Look | None) -> dict[str, dict[str, float]]:
+def class_shares(batch: Batch, survey: Survey | None) -> dict[str, dict[str, float]]:
     """Return the share of every class in the labeled set, the pool and the batch; most frequent in the batch first."""
     labeled: Mapping[str, int] = batch.manifest.get("labeled", {}).get("class_counts", {})
     counts: dict[str, Mapping[str, int]] = {"labeled": labeled} if labeled else {}
-    if look is not None:
+    if survey is not None:
         classes = list(labeled)  # in the order of their codes
-        counts["pool"] = Counter(classes[code] for code in look.sample.notes["predicted"].tolist())
+        counts["pool"] = Counter(classes[code] for code in survey.sample.notes["predicted"].tolist())
     counts["batch"] = given = Counter(map(str, batch.predicted.tolist()))
     names = sorted({*given, *labeled}, key=lambda name: (-given[name], name))
     return {
@@ -64,9 +64,9 @@ def numbers_at_the_top(batch: Batch, n_pairs: int, compared: Compared | None) ->
         yield f"{sum(batch.manifest['seconds'].values()):.1f}{_SPACE}s", "to pick"
 
 
-def how_much_of_the_pool(batch: Batch, look: Look) -> str:
+def how_much_of_the_pool(batch: Batch, survey: Survey) -> str:
     """Return how many rows of the pool were looked at, as a sentence."""
-    n = len(look.sample)
+    n = len(survey.sample)
     excluded = (batch.manifest.get("excluded") or {}).get("rows", 0)
     whole = n == batch.manifest["pool"]["rows"] - excluded
     return f"All {n:,} rows." if whole else f"A sample of {n:,} rows."

@@ -1,4 +1,4 @@
-"""A second look at the pool: all that a report shows besides the batch itself, in one more reading."""
+"""A survey of the pool: all that a report shows besides the batch itself, from one more reading."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What the second look found.
+class Survey:
+    """What the survey found.
 
     Attributes:
         sample: rows of the pool drawn at random, in random order.
@@ -89,7 +89,7 @@ class Look:
     missing: tuple[str, ...]
 
 
-def look_again(batch: Batch, origin: Origin, *, columns: Sequence[str], progress: Progress) -> Look:
+def survey_pool(batch: Batch, origin: Origin, *, columns: Sequence[str], progress: Progress) -> Survey:
     """Return what one more reading of the pool shows, with the values of some of its columns."""
     margin = cast("RowScore", resolve_strategy("margin"))
     row_score = isinstance(origin.strategy, RowScore)
@@ -109,7 +109,7 @@ def look_again(batch: Batch, origin: Origin, *, columns: Sequence[str], progress
     if few is not None and not _finite(origin.labeled_vectors(), found, sampled, of_margin):
         found, sampled, of_margin = (replace(each, vectors=None) for each in (found, sampled, of_margin))
         missing = ("Some rows have missing values, so there is no map, and no distances.",)
-    return Look(
+    return Survey(
         sampled,
         found.take(_order_of(found, batch.rows[places], batch.scores[places] if row_score else None)),
         places,

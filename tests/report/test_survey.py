@@ -1,4 +1,4 @@
-"""The second look: what one more reading of the pool finds, for any pool, however it is read."""
+"""The survey: what one more reading of the pool finds, for any pool, however it is read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sklearn.svm import LinearSVC
 
 import minmargin as mm
 from minmargin.progress import silent
-from minmargin.report import look as looks
-from minmargin.report.look import Look, evenly, look_again
+from minmargin.report import survey as surveying
+from minmargin.report.survey import Survey, evenly, survey_pool
 
 X, y = load_iris(return_X_y=True)
 NAMES = ["a", "b", "c", "d"]
@@ -34,38 +34,40 @@ def pick(pool=X, batch_size=20, **settings) -> mm.Batch:
     return mm.select(X[LABELED], SPECIES[LABELED], pool, batch_size, **{**SETTINGS, **settings})
 
 
-def look_at(batch: mm.Batch, *columns: str) -> Look:
+def survey_of(batch: mm.Batch, *columns: str) -> Survey:
     assert batch.origin is not None
-    return look_again(batch, batch.origin, columns=columns, progress=silent)
+    return survey_pool(batch, batch.origin, columns=columns, progress=silent)
 
 
 @pytest.mark.parametrize("strategy", [entry.name for entry in mm.strategies() if entry.name != "true-margin"])
 def test_the_picks_are_found_in_the_order_of_the_batch(strategy: str) -> None:
     batch = pick(strategy=strategy)
-    look = look_at(batch)
-    np.testing.assert_array_equal(look.picks.rows, batch.rows)
-    np.testing.assert_array_equal(look.picks.vectors, X[batch.rows])
-    if look.row_score:
-        np.testing.assert_array_equal(look.picks.notes["strategy_score"], batch.scores)
+    survey = survey_of(batch)
+    np.testing.assert_array_equal(survey.picks.rows, batch.rows)
+    np.testing.assert_array_equal(survey.picks.vectors, X[batch.rows])
+    if survey.row_score:
+        np.testing.assert_array_equal(survey.picks.notes["strategy_score"], batch.scores)
 
 
 def test_plain_margin_has_the_batch_that_it_would_pick() -> None:
-    look = look_at(pick())
-    np.testing.assert_array_equal(look.by_margin.rows, pick(strategy="margin").rows)
+    survey = survey_of(pick())
+    np.testing.assert_array_equal(survey.by_margin.rows, pick(strategy="margin").rows)
 
 
 def test_the_sample_has_no_row_twice_and_the_scores_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "N_SAMPLED", 60)
-    look = look_at(pick())
+    monkeypatch.setattr(surveying, "N_SAMPLED", 60)
+    survey = survey_of(pick())
     committee = mm.fit_committee(X[LABELED], SPECIES[LABELED], n_models=5, random_state=0)
-    assert len(set(look.sample.rows.tolist())) == 60
-    np.testing.assert_array_equal(look.sample.notes["strategy_score"], committee.score(X)[look.sample.rows])
-    np.testing.assert_array_equal(look.sample.vectors, X[look.sample.rows])
+    assert len(set(survey.sample.rows.tolist())) == 60
+    np.testing.assert_array_equal(
+        survey.sample.notes["strategy_score"], committee.score(X)[survey.sample.rows]
+    )
+    np.testing.assert_array_equal(survey.sample.vectors, X[survey.sample.rows])
 
 
 def test_every_row_is_as_likely_to_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "N_SAMPLED", 4000)
-    rows = look_at(pick(np.tile(X, (100, 1)), strategy="margin")).sample.rows
+    monkeypatch.setattr(surveying, "N_SAMPLED", 4000)
+    rows = survey_of(pick(np.tile(X, (100, 1)), strategy="margin")).sample.rows
     counts, _ = np.histogram(rows, bins=10, range=(0, 15_000))
     assert abs(counts - 400).max() < 5 * 400**0.5
 
@@ -83,28 +85,28 @@ def test_neither_chunks_nor_files_nor_the_seed_change_the_sample(chunk_size: int
         chunk_size=chunk_size,
         **{**SETTINGS, "random_state": 7},
     )
-    np.testing.assert_array_equal(look_at(in_files).sample.rows, look_at(pick()).sample.rows)
+    np.testing.assert_array_equal(survey_of(in_files).sample.rows, survey_of(pick()).sample.rows)
 
 
 def test_excluded_rows_stay_out() -> None:
     out = np.arange(0, 150, 2)
-    look = look_at(pick(exclude=out))
-    assert not np.isin(look.sample.rows, out).any()
-    assert not np.isin(look.by_margin.rows, out).any()
-    assert len(look.sample) == 75
+    survey = survey_of(pick(exclude=out))
+    assert not np.isin(survey.sample.rows, out).any()
+    assert not np.isin(survey.by_margin.rows, out).any()
+    assert len(survey.sample) == 75
 
 
 def test_a_member_that_decided_gives_its_scores_of_both_classes() -> None:
     batch = pick()
-    look = look_at(batch)
-    apart = look.picks.notes["first_score"] - look.picks.notes["second_score"]
+    survey = survey_of(batch)
+    apart = survey.picks.notes["first_score"] - survey.picks.notes["second_score"]
     np.testing.assert_allclose(apart, batch.scores, atol=1e-12)
 
 
 @pytest.mark.parametrize(("strategy", "whole"), [("committee", True), ("margin-of-mean", False)])
 def test_a_committee_gives_its_votes_or_its_mean(strategy: str, whole: bool) -> None:
     batch = pick(strategy=strategy)
-    notes = look_at(batch).picks.notes
+    notes = survey_of(batch).picks.notes
     apart = notes["first_score"] - notes["second_score"]
     np.testing.assert_allclose(apart / (5 if whole else 1), batch.scores, atol=1e-12)
     assert (notes["first_score"] % 1 == 0).all() == whole
@@ -127,21 +129,21 @@ class SecondClosest:
 
 def test_another_member_than_the_closest_gives_its_own_scores() -> None:
     batch = pick(strategy=SecondClosest())
-    notes = look_at(batch).picks.notes
+    notes = survey_of(batch).picks.notes
     np.testing.assert_allclose(notes["first_score"] - notes["second_score"], batch.scores, atol=1e-12)
 
 
 @pytest.mark.parametrize("learner", [RandomForestClassifier(3, random_state=0), LinearSVC()])
 def test_any_learner_can_be_looked_at(learner: object) -> None:
     batch = pick(learner=learner)
-    np.testing.assert_array_equal(look_at(batch).picks.rows, batch.rows)
+    np.testing.assert_array_equal(survey_of(batch).picks.rows, batch.rows)
 
 
 def test_columns_that_are_asked_for_come_with_the_rows() -> None:
     pool = pd.DataFrame(X, columns=NAMES).assign(name=[f"row {row}" for row in range(150)])
     batch = mm.select(pool.loc[LABELED, NAMES], SPECIES[LABELED], pool, 20, keep=["b"], **SETTINGS)
-    look = look_at(batch, "name", "a")
-    for seen in (look.sample, look.picks, look.by_margin):
+    survey = survey_of(batch, "name", "a")
+    for seen in (survey.sample, survey.picks, survey.by_margin):
         assert seen.columns is not None
         assert seen.columns["name"].to_list() == [f"row {row}" for row in seen.rows]
         np.testing.assert_array_equal(seen.columns["a"].to_numpy(), X[seen.rows, 0])
@@ -151,40 +153,42 @@ def test_a_column_that_the_pool_does_not_have_is_named() -> None:
     pool = pd.DataFrame(X, columns=NAMES)
     batch = mm.select(pool[LABELED], SPECIES[LABELED], pool, 20, **SETTINGS)
     with pytest.raises(mm.InputError, match=r"^Column 'e' is not in the pool"):
-        look_at(batch, "e")
+        survey_of(batch, "e")
 
 
 def test_texts_come_with_the_rows_and_sparse_vectors_too() -> None:
     texts = [f"word{row % 7} and {'odd' if row % 2 else 'even'}" for row in range(100)]
     learner = make_pipeline(TfidfVectorizer(), LogisticRegression())
     batch = mm.select(texts[:10], ["x", "y"] * 5, texts, 12, learner=learner, **SETTINGS)
-    look = look_at(batch)
-    assert look.picks.notes["text"].tolist() == [texts[row] for row in batch.rows]
-    assert look.picks.vectors is not None
-    assert look.picks.vectors.shape[0] == 12
+    survey = survey_of(batch)
+    assert survey.picks.notes["text"].tolist() == [texts[row] for row in batch.rows]
+    assert survey.picks.vectors is not None
+    assert survey.picks.vectors.shape[0] == 12
 
 
 def test_of_a_large_batch_the_first_and_evenly_many_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "N_LISTED", 5)
-    monkeypatch.setattr(looks, "N_COMPARED", 4)
+    monkeypatch.setattr(surveying, "N_LISTED", 5)
+    monkeypatch.setattr(surveying, "N_COMPARED", 4)
     batch = pick(batch_size=100)
-    look = look_at(batch)
-    assert look.places.tolist() == [0, 1, 2, 3, 4, 33, 66, 99]
-    np.testing.assert_array_equal(look.picks.rows, batch.rows[look.places])
+    survey = survey_of(batch)
+    assert survey.places.tolist() == [0, 1, 2, 3, 4, 33, 66, 99]
+    np.testing.assert_array_equal(survey.picks.rows, batch.rows[survey.places])
 
 
 def test_rows_too_large_for_memory_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "N_SAMPLED", 30)
+    monkeypatch.setattr(surveying, "N_SAMPLED", 30)
     batch = pick()
-    monkeypatch.setattr(looks, "_MOST_BYTES", 32 * 60)
-    look = look_at(batch)
-    assert look.by_margin.vectors is None
-    assert look.sample.vectors is not None
-    assert look.missing == ("Plain margin's batch is too large to measure distances in it, and to draw it.",)
-    monkeypatch.setattr(looks, "_MOST_BYTES", 1000)
-    look = look_at(batch)
-    assert look.sample.vectors is None
-    assert look.missing == ("Rows have 4 numbers each: too many for a map, and for distances.",)
+    monkeypatch.setattr(surveying, "_MOST_BYTES", 32 * 60)
+    survey = survey_of(batch)
+    assert survey.by_margin.vectors is None
+    assert survey.sample.vectors is not None
+    assert survey.missing == (
+        "Plain margin's batch is too large to measure distances in it, and to draw it.",
+    )
+    monkeypatch.setattr(surveying, "_MOST_BYTES", 1000)
+    survey = survey_of(batch)
+    assert survey.sample.vectors is None
+    assert survey.missing == ("Rows have 4 numbers each: too many for a map, and for distances.",)
 
 
 def test_a_pool_that_has_changed_is_an_error() -> None:
@@ -192,7 +196,7 @@ def test_a_pool_that_has_changed_is_an_error() -> None:
     batch = pick(pool)
     pool[batch.rows[3]] += 1.0
     with pytest.raises(mm.InputError) as error:
-        look_at(batch)
+        survey_of(batch)
     assert str(error.value) == (
         "The pool is not as it was when the batch was picked: its rows have other scores now. "
         "Select again, and report before the pool changes."
@@ -207,7 +211,7 @@ def test_a_pool_that_has_shrunk_is_an_error(tmp_path: Path) -> None:
     batch = mm.select(labeled, SPECIES[LABELED], path, 20, **SETTINGS)
     pq.write_table(table.slice(0, 60), path)
     with pytest.raises(mm.MinMarginError):
-        look_at(batch)
+        survey_of(batch)
 
 
 class Elsewhere:
@@ -228,11 +232,11 @@ def test_an_engine_that_reads_the_pool_elsewhere_finds_the_same(tmp_path: Path) 
     pq.write_table(table, tmp_path / "pool.parquet", row_group_size=40)
     labeled = pd.DataFrame(X[LABELED], columns=NAMES)
     batch = mm.select(labeled, SPECIES[LABELED], tmp_path / "pool.parquet", 20, **SETTINGS)
-    here = look_at(batch, "text")
+    here = survey_of(batch, "text")
     assert batch.origin is not None
     execution = replace(batch.origin.scan.execution, engine=Elsewhere())
     origin = replace(batch.origin, scan=replace(batch.origin.scan, execution=execution))
-    there = look_again(batch, origin, columns=["text"], progress=silent)
+    there = survey_pool(batch, origin, columns=["text"], progress=silent)
     for mine, other in (
         (here.sample, there.sample),
         (here.picks, there.picks),
