@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -27,7 +27,7 @@ from minmargin.errors import InputError, MinMarginError, listing, warn
 from minmargin.files import LockError
 from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_in_current_folder, is_reference, make_learner
-from minmargin.progress import Progress, silent
+from minmargin.scan.execution import Execution, ExecutionOptions
 from minmargin.seeds import SeedTree
 
 
@@ -148,12 +148,7 @@ class Campaign:
         unlabeled_ok: bool = False,
         requeue: bool = False,
         csv: bool = False,
-        n_jobs: int = -1,
-        device: str = "auto",
-        engine: Any = "local",
-        address: str | None = None,
-        checkpoint: str | Path | None = None,
-        progress: Progress = silent,
+        **execution: Unpack[ExecutionOptions],
     ) -> Batch:
         """Return the batch of the next round, which is also written to the folder `batches`.
 
@@ -164,12 +159,8 @@ class Campaign:
             unlabeled_ok: go on although rows of the last round have no label; they are not offered again.
             requeue: put all rows that were picked and not labeled back into the pool first.
             csv: write the batch as a CSV file too.
-            n_jobs: as for `minmargin.select`, like all others.
-            device: where models are trained and rows are looked at.
-            engine: where the pool is read.
-            address: of the engine's cluster.
-            checkpoint: a folder for what was found so far.
-            progress: called with a stage, the units done and their total.
+            execution: `n_jobs`, `chunk_size`, `device`, `precision`, `engine`, `address`, `checkpoint` and `progress`,
+                as for `minmargin.select`.
         """
         with self._files.locked():
             return next_round(
@@ -179,12 +170,7 @@ class Campaign:
                 unlabeled_ok=unlabeled_ok,
                 requeue=requeue,
                 csv=csv,
-                n_jobs=n_jobs,
-                device=device,
-                engine=engine,
-                address=address,
-                checkpoint=checkpoint,
-                progress=progress,
+                **execution,
             )
 
     def add_labels(
@@ -232,7 +218,7 @@ class Campaign:
             if checked.labels:
                 self._journal.add_labels(checked.labels, source=returned.source, classes=checked.classes)
             self._files.write_labeled()
-            self._measure(n_jobs=n_jobs, device=device)
+            self._measure(Execution.of(n_jobs=n_jobs, device=device))
         return checked.added
 
     def status(self, *, n_jobs: int = -1, device: str = "auto") -> Status:
@@ -241,7 +227,7 @@ class Campaign:
         Accuracy that was not measured yet is measured now, unless another process is at work in the campaign.
         """
         with suppress(LockError), self._files.locked():
-            self._measure(n_jobs=n_jobs, device=device)
+            self._measure(Execution.of(n_jobs=n_jobs, device=device))
         initial = self._files.initial()[self.settings.label_column].to_pylist()
         texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
         measured = how_measured(self.settings)
@@ -307,18 +293,18 @@ class Campaign:
     def _journal(self) -> Journal:
         return self._files.journal
 
-    def _measure(self, *, n_jobs: int, device: str) -> None:
+    def _measure(self, execution: Execution) -> None:
         """Measure what the model could do after each round, as far as that was not done; a failure only warns."""
         try:
-            self._measure_missing(n_jobs=n_jobs, device=device)
+            self._measure_missing(execution)
         except MinMarginError as error:  # all else is safe, and the next call tries again
             warn(f"Accuracy was not measured: {error}")
 
-    def _measure_missing(self, *, n_jobs: int, device: str) -> None:
+    def _measure_missing(self, execution: Execution) -> None:
         learner = self._find_learner()
         if learner is None:  # an object that only the one who began the campaign has
             return
-        examiner = Examiner(self.settings, learner, self._files.held_out_path, n_jobs, device)
+        examiner = Examiner(self.settings, learner, self._files.held_out_path, execution)
         states = {made.addition for made in self._journal.rounds()} | {self._journal.last_addition()}
         for addition in sorted(states - self._journal.measurements().keys()):
             table = self._files.labeled(addition)

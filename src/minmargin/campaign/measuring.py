@@ -22,6 +22,7 @@ from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
 from minmargin.labeled.labeled_set import LabeledSet, encode_labels
 from minmargin.scan.execution import Execution
+from minmargin.strategies import resolve_strategy
 
 
 class Tally(NamedTuple):
@@ -53,15 +54,13 @@ class Examiner:
         settings: of the campaign.
         learner: what is trained.
         held_out: the file of held-out rows, where the settings say that there are any.
-        n_jobs: threads.
-        device: where networks are trained.
+        execution: how the models are trained.
     """
 
     settings: Settings
     learner: Any
     held_out: Path
-    n_jobs: int
-    device: str
+    execution: Execution
 
     def examine(self, table: pa.Table) -> Tally | None:
         """Return how often a base trained on these rows is right; None if nobody asked for it.
@@ -100,9 +99,10 @@ class Examiner:
             random_state=self.settings.seed,
             preprocess=self.settings.preprocess,
         )
-        committee = training.fit(0, Execution(n_jobs=self.n_jobs, device=self.device))
+        committee = training.fit(0, self.execution)
         # A batch of all rows has the base's prediction for each.
-        batch = committee.select(rows, len(labels), strategy="margin", n_jobs=self.n_jobs, device=self.device)
+        matched = committee.match(rows)
+        batch = committee.pick(matched, len(labels), resolve_strategy("margin"), self.execution)
         kind = self.settings.label_kind
         pairs = zip(batch.predicted.tolist(), (labels[row] for row in batch.rows), strict=True)
         return [(str(to_text(label, kind)), str(to_text(guess, kind))) for guess, label in pairs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from minmargin.batch import Batch
 from minmargin.campaign.folder import CampaignFolder
@@ -14,6 +14,7 @@ from minmargin.campaign.tables import batch_ids, checksum
 from minmargin.campaign.values import from_text, id_array
 from minmargin.errors import InputError, listing
 from minmargin.pools import open_pool
+from minmargin.scan.execution import ExecutionOptions
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
@@ -26,11 +27,11 @@ def next_round(
     unlabeled_ok: bool,
     requeue: bool,
     csv: bool,
-    **how: Any,
+    **execution: Unpack[ExecutionOptions],
 ) -> Batch:
     """Return the batch of the next round, after it was written to its file and into the journal.
 
-    The folder must be locked. `how` goes to `minmargin.select`.
+    The folder must be locked. `execution` goes to `minmargin.select`.
     """
     settings, journal = folder.settings, folder.journal
     rounds, labels, offers = journal.rounds(), journal.labels(), journal.offers()
@@ -59,7 +60,7 @@ def next_round(
         keep=settings.kept,
         exclude=id_array(excluded, settings.id_kind) if excluded else None,
         preprocess=settings.preprocess,
-        **how,
+        **execution,
     )
     ids = _ids_of(batch, settings)
     # The file comes first: a round of the journal has its file, and a file without a round is no round.

@@ -163,7 +163,7 @@ class Committee:
         strategy: Strategy,
         execution: Execution,
         *,
-        id_column: str | None,
+        id_column: str | None = None,
     ) -> Batch:
         """Return the batch from a pool that was matched and checked."""
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))

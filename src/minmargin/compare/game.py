@@ -80,15 +80,16 @@ class Game:
 
     def pick(self, deal: Deal, *, device: str, n_jobs: int = 1) -> Picks:
         """Return what each strategy picks from the pool of a deal."""
+        execution = Execution(n_jobs=n_jobs, device=device)
         parts = {size: split_evenly(size, self.rounds) for size in self.batch_sizes}
-        first = self._first_round(deal, sorted({part[0] for part in parts.values()}), device, n_jobs)
+        first = self._first_round(deal, sorted({part[0] for part in parts.values()}), execution)
         cells = [(name, size) for name in self.names for size in self.batch_sizes]
         rows = {(name, size): first.rows[name, parts[size][0]] for name, size in cells}
         seconds = {(name, size): first.seconds[name, parts[size][0]] for name, size in cells}
         strategies = dict(zip(self.names, map(resolve_strategy, self.strategies), strict=True))
         for cell in cells if self.rounds > 1 else []:
             for n_more in parts[cell[1]][1:]:
-                more, took = self._next_round(deal, rows[cell], strategies[cell[0]], n_more, device, n_jobs)
+                more, took = self._next_round(deal, rows[cell], strategies[cell[0]], n_more, execution)
                 rows[cell] = np.concatenate([rows[cell], more])
                 seconds[cell] += took
         return Picks(rows, seconds)
@@ -110,15 +111,15 @@ class Game:
             outcomes.append(of_deal)
         return outcomes
 
-    def _first_round(self, deal: Deal, sizes: Sequence[int], device: str, n_jobs: int) -> Picks:
+    def _first_round(self, deal: Deal, sizes: Sequence[int], execution: Execution) -> Picks:
         """Return what is picked with the labels that are there from the start: one committee serves all."""
         strategies = [resolve_strategy(strategy) for strategy in self._ranked_strategies()]
-        committee = self._committee(deal, deal.labeled, strategies, device, n_jobs)
+        committee = self._committee(deal, deal.labeled, strategies, execution)
         ranked: dict[str, RowNumbers] = {}
         seconds: dict[str, float] = {}
         for strategy in strategies:
             ranked[strategy.name], seconds[strategy.name] = _select(
-                committee, deal, deal.pool, strategy, sizes[-1], device, n_jobs
+                committee, deal, deal.pool, strategy, sizes[-1], execution
             )
         # Smaller batches are the beginnings of larger ones, but for a mix: it is made of such beginnings.
         if _MIX in self.names:
@@ -133,13 +134,13 @@ class Game:
         )
 
     def _next_round(
-        self, deal: Deal, picked: RowNumbers, strategy: Strategy, size: int, device: str, n_jobs: int
+        self, deal: Deal, picked: RowNumbers, strategy: Strategy, size: int, execution: Execution
     ) -> tuple[RowNumbers, float]:
         """Return what a strategy picks once the rows picked so far are labeled, and the seconds that picking took."""
         labeled = np.concatenate([deal.labeled, picked])
         pool = deal.pool[~np.isin(deal.pool, picked)]
-        committee = self._committee(deal, labeled, [strategy], device, n_jobs)
-        return _select(committee, deal, pool, strategy, size, device, n_jobs)
+        committee = self._committee(deal, labeled, [strategy], execution)
+        return _select(committee, deal, pool, strategy, size, execution)
 
     def _ranked_strategies(self) -> list[Any]:
         """Return the strategies whose largest batch says what the smaller ones are, those that a mix needs included."""
@@ -152,7 +153,7 @@ class Game:
         ]
 
     def _committee(
-        self, deal: Deal, rows: RowNumbers, strategies: Sequence[Strategy], device: str, n_jobs: int
+        self, deal: Deal, rows: RowNumbers, strategies: Sequence[Strategy], execution: Execution
     ) -> Committee:
         """Return a committee trained on these rows, with members if a strategy needs them."""
         training = Training.of(
@@ -163,7 +164,7 @@ class Game:
             preprocess=self.trainer.preprocess,
         )
         n_members = self.n_models if any(strategy.needs == "members" for strategy in strategies) else 0
-        return training.fit(n_members, Execution(n_jobs=n_jobs, device=device))
+        return training.fit(n_members, execution)
 
 
 def split_evenly(size: int, rounds: int) -> list[int]:
@@ -191,13 +192,13 @@ def _select(
     pool: RowNumbers,
     strategy: Strategy,
     size: int,
-    device: str,
-    n_jobs: int,
+    execution: Execution,
 ) -> tuple[RowNumbers, float]:
     """Return the rows that a strategy picks from a pool, and how many seconds that took."""
     start = time.perf_counter()
     candidates = MemoryPool(take_rows(deal.X, pool))
-    batch = committee.select(candidates, size, strategy=strategy, device=device, n_jobs=n_jobs)
+    matched = committee.match(candidates)
+    batch = committee.pick(matched, size, strategy, execution)
     return pool[batch.rows], time.perf_counter() - start
 
 
