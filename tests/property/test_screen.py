@@ -8,10 +8,10 @@ from numba import njit
 from scipy import sparse
 
 import minmargin as mm
-from minmargin.compute.canonical import linear_class_scores
 from minmargin.compute.cpu import llvm
 from minmargin.compute.cpu.screen import LinearScreen
 from minmargin.compute.cpu.simd import add_margins
+from minmargin.compute.kernels import linear_class_scores
 from minmargin.topb import Cut
 from soundness import SCORES, assert_keeps_what_belongs, links
 

@@ -123,14 +123,14 @@ def _folders() -> Iterator[Finding]:
             wrong if named and not folder.is_dir() else None,
         )
     try:
-        from minmargin.compute import canonical  # noqa: PLC0415 - fails if there is no folder for compiled code
+        from minmargin.compute import kernels  # noqa: PLC0415 - fails if there is no folder for compiled code
     except RuntimeError as error:
         wrong = (
             f"Compiled code cannot be kept ({error}). Set NUMBA_CACHE_DIR to a folder that can be written."
         )
         yield Finding("folders", "compiled code", "nowhere", wrong)
         return
-    yield Finding("folders", "compiled code", canonical.to_class_scores.stats.cache_path)
+    yield Finding("folders", "compiled code", kernels.to_class_scores.stats.cache_path)
 
 
 def _trial() -> Finding:

@@ -17,8 +17,8 @@ from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
 
 if TYPE_CHECKING:
-    from minmargin.compute.canonical import LinearModels
     from minmargin.compute.gpu.ordered import DeviceModels
+    from minmargin.compute.kernels import LinearModels
 
 #: How class scores come from a model's linear outputs: as probabilities, or as they are.
 Link: TypeAlias = Literal["softmax", "identity"]
@@ -111,13 +111,13 @@ class LinearScorer:
 
     @cached_property
     def _base(self) -> LinearModels:
-        from minmargin.compute.canonical import LinearModels  # noqa: PLC0415 - imports numba
+        from minmargin.compute.kernels import LinearModels  # noqa: PLC0415 - imports numba
 
         return LinearModels(self.base_weights, self.base_intercepts, softmax=self.probabilistic)
 
     @cached_property
     def _members(self) -> LinearModels:
-        from minmargin.compute.canonical import LinearModels  # noqa: PLC0415 - imports numba
+        from minmargin.compute.kernels import LinearModels  # noqa: PLC0415 - imports numba
 
         return LinearModels(self.member_weights, self.member_intercepts, softmax=self.probabilistic)
 

@@ -207,7 +207,7 @@ def _pick_on_cpu(
     batch_size: int,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return (B,) which candidates are picked, in order, and their scores at that time."""
-    from minmargin.compute.canonical import norms, raise_to_cosines  # noqa: PLC0415 - imports numba
+    from minmargin.compute.kernels import norms, raise_to_cosines  # noqa: PLC0415 - imports numba
 
     lengths = norms(vectors)
     likeness = np.full(len(lengths), -np.inf)

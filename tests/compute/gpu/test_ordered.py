@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minmargin.compute.canonical import LinearModels
+from minmargin.compute.kernels import LinearModels
 from minmargin.compute.networks.forward import NetworkModels, reference_logits
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.networks.scorer import NetworkScorer

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import minmargin as mm
 from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_rows
 from minmargin import margins
-from minmargin.compute.canonical import linear_class_scores
+from minmargin.compute.kernels import linear_class_scores
 from minmargin.compute.networks.forward import NetworkModels
 from minmargin.data.rows import ColumnBlock
 from minmargin.learners.linear import LinearScorer

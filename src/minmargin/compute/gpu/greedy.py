@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from minmargin.compute.bounds import SMALL_UNIT
-from minmargin.compute.canonical import norms, raise_to_cosines
+from minmargin.compute.kernels import norms, raise_to_cosines
 
 _CENTERS = 256  # that are multiplied at a time
 

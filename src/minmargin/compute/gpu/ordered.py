@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from minmargin.compute.canonical import class_scores_of
 from minmargin.compute.gpu import plain
 from minmargin.compute.gpu.looks import has_triton
+from minmargin.compute.kernels import class_scores_of
 
 _ACTIVATIONS = 1 << 25  # doubles of a layer that may be in memory at a time: 256 MB
 _WORTH_A_TRIP = 1 << 26  # multiplications that a CPU makes in some milliseconds

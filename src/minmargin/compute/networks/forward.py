@@ -19,9 +19,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.compute.canonical import to_class_scores
 from minmargin.compute.cpu.llvm import DOUBLE_LANES
 from minmargin.compute.cpu.simd import GROUP, SQUARE, aligned, multiply_in_order, pack, turn
+from minmargin.compute.kernels import to_class_scores
 from minmargin.compute.networks.dense import DenseNetworks
 
 

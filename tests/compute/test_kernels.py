@@ -9,7 +9,7 @@ from scipy import sparse
 
 from brute_force import cosine, linear_class_scores
 from minmargin import margins
-from minmargin.compute import canonical
+from minmargin.compute import kernels
 from minmargin.compute.cpu import simd
 
 
@@ -36,22 +36,22 @@ def test_class_scores_equal_the_numpy_reference_to_the_bit(
     expected = linear_class_scores(X, weights, intercepts, softmax=softmax)
     for rows in (X, sparse.csr_array(X)):
         np.testing.assert_array_equal(
-            canonical.linear_class_scores(rows, weights, intercepts, softmax=softmax), expected
+            kernels.linear_class_scores(rows, weights, intercepts, softmax=softmax), expected
         )
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_class_scores_do_not_depend_on_layout_or_neighbors(n_outputs):
     X, weights, intercepts = problem(0, 101, 17, 4, n_outputs, np.float64)
-    whole = canonical.linear_class_scores(X, weights, intercepts)
+    whole = kernels.linear_class_scores(X, weights, intercepts)
     for start, stop in [(0, 1), (3, 11), (50, 101)]:
-        part = canonical.linear_class_scores(X[start:stop], weights, intercepts)
+        part = kernels.linear_class_scores(X[start:stop], weights, intercepts)
         np.testing.assert_array_equal(part, whole[:, start:stop])
     np.testing.assert_array_equal(
-        canonical.linear_class_scores(np.asfortranarray(X), weights, intercepts), whole
+        kernels.linear_class_scores(np.asfortranarray(X), weights, intercepts), whole
     )
     np.testing.assert_array_equal(
-        canonical.linear_class_scores(sparse.csr_array(X), weights, intercepts), whole
+        kernels.linear_class_scores(sparse.csr_array(X), weights, intercepts), whole
     )
 
 
@@ -76,14 +76,14 @@ def test_any_logits_give_the_probabilities_of_the_numpy_reference(logits):
         of_four = margins.softmax(logits)
         of_one = margins.sigmoid_pair(logits[:, 0])
     by_output = np.ascontiguousarray(logits.T[np.newaxis])
-    np.testing.assert_array_equal(canonical.class_scores_of(by_output, softmax=True)[0], of_four)
-    np.testing.assert_array_equal(canonical.class_scores_of(by_output[:, :1], softmax=True)[0], of_one)
+    np.testing.assert_array_equal(kernels.class_scores_of(by_output, softmax=True)[0], of_four)
+    np.testing.assert_array_equal(kernels.class_scores_of(by_output[:, :1], softmax=True)[0], of_one)
 
 
 def test_kernels_fuse_no_multiplication_with_an_addition():
     """A fused multiply-add rounds once where others round twice, so its bits would depend on the machine."""
     X, weights, intercepts = problem(0, 5, 4, 2, 3, np.float64)
-    kernel = njit(canonical._score_dense.py_func)  # compiled anew: cached code cannot be looked at
+    kernel = njit(kernels._score_dense.py_func)  # compiled anew: cached code cannot be looked at
     packed = simd.pack(weights.reshape(4, 6).T, intercepts.reshape(6), np.float64)
     kernel(X.reshape(-1), 4, packed, 3, True, np.empty((2, 5, 3)))
     for assembly in kernel.inspect_asm().values():
@@ -101,7 +101,7 @@ def test_cosines_equal_the_reference_to_the_bit(as_csr, dtype):
     rows = sparse.csr_array(X) if as_csr else X
     for center in (2, 4, 20):
         vector = X[center].astype(np.float64)
-        lengths = canonical.norms(rows)
-        canonical.raise_to_cosines(rows, lengths, vector, float(lengths[center]), closest)
+        lengths = kernels.norms(rows)
+        kernels.raise_to_cosines(rows, lengths, vector, float(lengths[center]), closest)
     expected = [max(cosine(x, X[c]) for c in (2, 4, 20)) for x in X]
     np.testing.assert_array_equal(closest, expected)
