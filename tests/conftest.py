@@ -53,6 +53,19 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minmargin.scan.scan._LARGEST_SCREENED_BLOCK", 64)
 
 
+@pytest.fixture
+def large_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take all work for large: screens look at every row first, and compiled kernels make all scores."""
+    monkeypatch.setattr("minmargin.compute.canonical.SMALL_WORK", 0)
+
+
+@pytest.fixture(params=["small work", "large work"])
+def either_way(request: pytest.FixtureRequest) -> None:
+    """Do small work in plain numpy, and then again as large work is done."""
+    if request.param == "large work":
+        request.getfixturevalue("large_work")
+
+
 @pytest.fixture(scope="module")
 def one_torch_thread() -> Iterator[None]:
     """Let torch use one thread: for networks this small, several only wait for each other on a busy machine."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import minmargin as mm
+from minmargin.compute import canonical
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.learners.base import numeric_intake
 from minmargin.learners.networks.scorer import NetworkScorer
@@ -78,6 +79,7 @@ def contents(batch):
 
 
 def main():
+    canonical.SMALL_WORK = 0
     scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
     scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
     committee, pool = fixed_committee(3), pool_rows(0, 2000)

@@ -11,11 +11,14 @@ exponential is made here of + - * / only, because libm's differs from one CPU to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.data.rows import Matrix
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +77,67 @@ def sigmoid_pair(logit: Floats) -> Floats:
     winner, loser = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
     positive = logit > 0
     return np.stack([np.where(positive, loser, winner), np.where(positive, winner, loser)], axis=-1)
+
+
+def class_scores_of(logits: Floats, *, probabilistic: bool) -> Floats:
+    """Return (n, C): the class scores of (n, O) logits, one per class or a single one for two classes.
+
+    They are the softmax of the logits. If not probabilistic, they are the logits themselves, and -logit and logit for
+    two classes.
+    """
+    if not probabilistic:
+        return np.hstack([-logits, logits]) if logits.shape[1] == 1 else logits
+    return sigmoid_pair(logits[:, 0]) if logits.shape[1] == 1 else softmax(logits)
+
+
+def linear_class_scores(X: Matrix, weights: Floats, intercepts: Floats, *, probabilistic: bool) -> Floats:
+    """Return (K, n, C): the class scores under K linear models, each logit summed over the features in order.
+
+    Args:
+        X: (n, D) rows, dense of any float type or CSR with sorted indices.
+        weights: (D, K, O) with one output O per class, or a single one for two classes.
+        intercepts: (K, O).
+        probabilistic: as for `class_scores_of`.
+    """
+    n_features, n_models, n_outputs = weights.shape
+    logits = np.tile(intercepts.ravel(), (X.shape[0], 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, features, values in in_feature_order(X):
+            logits[rows] += values[:, np.newaxis] * weights.reshape(n_features, -1)[features]
+        of_models = np.split(logits, n_models, axis=1) if n_models else []
+        scores = [class_scores_of(each, probabilistic=probabilistic) for each in of_models]
+    return np.array(scores).reshape(n_models, X.shape[0], max(n_outputs, 2))
+
+
+def in_feature_order(X: Matrix) -> Iterator[tuple[Any, Any, Floats]]:
+    """Return, again and again, a feature of each row, in feature order: which rows, which features, and the values."""
+    if not isinstance(X, sparse.csr_array):
+        for feature in range(X.shape[1]):
+            yield slice(None), feature, X[:, feature].astype(np.float64)
+        return
+    counts = np.diff(X.indptr)
+    for place in range(counts.max(initial=0)):
+        rows = np.flatnonzero(counts > place)
+        at = X.indptr[rows] + place
+        yield rows, X.indices[at], X.data[at].astype(np.float64)
+
+
+def norms(X: Matrix) -> Floats:
+    """Return (n,) the Euclidean length of each row, summed in feature order."""
+    squares = np.zeros(X.shape[0])
+    for rows, _, values in in_feature_order(X):
+        squares[rows] += values * values
+    return np.sqrt(squares)
+
+
+def raise_to_cosines(X: Matrix, lengths: Floats, center: Floats, length: float, closest: Floats) -> None:
+    """Raise closest[i] to cos(X[i], center) where that is higher; a zero vector's cosine is 0."""
+    dots = np.zeros(X.shape[0])
+    for rows, features, values in in_feature_order(X):
+        dots[rows] += values * center[features]
+    products = lengths * length
+    cosines = np.divide(dots, products, out=np.zeros_like(dots), where=products > 0.0)
+    np.maximum(closest, cosines, out=closest)
 
 
 def top_two(scores: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from brute_force import cosine, linear_class_scores
 from minmargin import margins
-from minmargin.compute import kernels
+from minmargin.compute import canonical, kernels
+from minmargin.compute.canonical import LinearModels
 from minmargin.compute.cpu import simd
 
 
@@ -38,6 +39,41 @@ def test_class_scores_equal_the_numpy_reference_to_the_bit(
         np.testing.assert_array_equal(
             kernels.linear_class_scores(rows, weights, intercepts, softmax=softmax), expected
         )
+        np.testing.assert_array_equal(
+            margins.linear_class_scores(rows, weights, intercepts, probabilistic=softmax), expected
+        )
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_outputs=st.sampled_from([1, 3]),
+    scale=st.sampled_from([1e-300, 1e3, 1e150, 1e300]),
+    softmax=st.booleans(),
+)
+def test_small_and_large_work_give_the_same_bits_for_extreme_logits(seed, n_outputs, scale, softmax):
+    X, weights, intercepts = problem(seed, 19, 6, 3, n_outputs, np.float64, scale)
+    weights *= scale  # products leave the range of float64, and sums of them are not numbers
+    small = LinearModels(weights, intercepts, softmax)
+    large = LinearModels(weights, intercepts, softmax, compiled=True)
+    for rows in (X, sparse.csr_array(X), X[:0], sparse.csr_array(X[:0])):
+        np.testing.assert_array_equal(small.class_scores(rows), large.class_scores(rows))
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_the_size_of_the_work_decides_who_does_it(as_csr, monkeypatch):
+    X, weights, intercepts = problem(0, 10, 8, 2, 3, np.float64)
+    rows = sparse.csr_array(X) if as_csr else X
+    n_terms = rows.nnz // 10 if as_csr else 8
+    models = LinearModels(weights, intercepts, softmax=True)
+    monkeypatch.setattr(canonical, "SMALL_WORK", canonical.scoring_work(10, 6, n_terms))
+    models.class_scores(rows)
+    assert "_kernel" not in models.__dict__
+    monkeypatch.setattr(canonical, "SMALL_WORK", canonical.SMALL_WORK - 1)
+    models.class_scores(rows)
+    assert "_kernel" in models.__dict__
+    assert canonical.cosine_functions(rows, 1) == (kernels.norms, kernels.raise_to_cosines)
+    monkeypatch.undo()
+    assert canonical.cosine_functions(rows, 1) == (margins.norms, margins.raise_to_cosines)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -92,16 +128,17 @@ def test_kernels_fuse_no_multiplication_with_an_addition():
         assert "fmla" not in assembly
 
 
+@pytest.mark.parametrize("by", [kernels, margins], ids=["compiled", "numpy"])
 @pytest.mark.parametrize("as_csr", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_cosines_equal_the_reference_to_the_bit(as_csr, dtype):
+def test_cosines_equal_the_reference_to_the_bit(as_csr, dtype, by):
     X, _, _ = problem(3, 21, 9, 1, 1, dtype)
     X[4] = 0
     closest = np.full(21, -np.inf)
     rows = sparse.csr_array(X) if as_csr else X
     for center in (2, 4, 20):
         vector = X[center].astype(np.float64)
-        lengths = kernels.norms(rows)
-        kernels.raise_to_cosines(rows, lengths, vector, float(lengths[center]), closest)
+        lengths = by.norms(rows)
+        by.raise_to_cosines(rows, lengths, vector, float(lengths[center]), closest)
     expected = [max(cosine(x, X[c]) for c in (2, 4, 20)) for x in X]
     np.testing.assert_array_equal(closest, expected)

@@ -30,7 +30,7 @@ from minmargin.learners.linear import LinearScorer
 SEED, N_MODELS, BATCH_SIZE = 11, 4, 9
 NAMES = [f"f{i}" for i in range(5)]
 
-pytestmark = pytest.mark.usefixtures("small_blocks")
+pytestmark = pytest.mark.usefixtures("small_blocks", "either_way")
 
 
 @functools.cache

@@ -266,7 +266,7 @@ def one_piece(strategy: str) -> Any:
     return contents(committee().select(POOL, 12, strategy=strategy, n_jobs=1))
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_blocks", "either_way")
 @settings(max_examples=60)
 @given(
     strategy=st.sampled_from(

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
+from minmargin.compute import canonical
 from minmargin.learners.base import numeric_intake
 from minmargin.learners.linear import LinearScorer
 from minmargin.scan import scan
@@ -52,12 +53,14 @@ def digest(batch):
 
 
 def main():
+    if sys.argv[1:] != ["small"]:
+        canonical.SMALL_WORK = 0
     scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
     scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
     rng = np.random.default_rng(0)
     X, y, pool = rng.normal(size=(60, 33)), np.arange(60) % 3, rng.normal(size=(2000, 33))
     fixed = mm.fit_committee(X, y, learner=FixedWeights(), n_models=7, random_state=0)
-    canonical = {name: digest(fixed.select(pool, 25, strategy=name, chunk_size=300)) for name in STRATEGIES}
+    by_kernels = {name: digest(fixed.select(pool, 25, strategy=name, chunk_size=300)) for name in STRATEGIES}
 
     general = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
     trained = mm.fit_committee(X, y, learner=general, n_models=7, random_state=0)
@@ -70,7 +73,7 @@ def main():
     whole = pool @ weights
     alone = np.concatenate([pool[i : i + 7] @ weights for i in range(0, len(pool), 7)])
     depend = int((whole != alone).any(axis=1).sum())
-    result = {"canonical": canonical, "products": products, "rows_that_depend_on_their_tile": depend}
+    result = {"canonical": by_kernels, "products": products, "rows_that_depend_on_their_tile": depend}
     sys.stdout.write(json.dumps(result))
 
 

@@ -148,7 +148,7 @@ def plain(strategy, n_classes, batch_size, repeated):
     return contents(committee(n_classes).select(pool, batch_size, strategy=strategy, n_jobs=1))
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_blocks", "large_work")
 @settings(max_examples=60)
 @given(
     strategy=st.sampled_from(STRATEGIES),
@@ -167,7 +167,7 @@ def test_no_way_of_reading_the_pool_changes_the_batch(
     assert contents(batch) == plain(strategy, n_classes, batch_size, repeated)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_blocks", "large_work")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_batch_is_what_a_full_sort_of_the_pool_gives(strategy, n_classes):

@@ -30,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import minmargin as mm
+from minmargin.compute import canonical
 
 NAMES = ["u", "v", "w", "x"]
 STRATEGIES = [
@@ -129,14 +130,18 @@ def plain(learner, strategy, batch_size, repeated):
     chunk_size=st.integers(1, 500),
     n_jobs=st.sampled_from([1, 2, 5]),
     marks=st.lists(st.integers(1, 399), max_size=5),
+    small_work=st.sampled_from([0, 100_000, canonical.SMALL_WORK]),
 )
 def test_no_way_of_reading_the_pool_changes_the_batch(
-    tmp_path_factory, learner, strategy, kind, batch_size, repeated, chunk_size, n_jobs, marks
+    tmp_path_factory, learner, strategy, kind, batch_size, repeated, chunk_size, n_jobs, marks, small_work
 ):
+    """Nor does it matter whether all of it is large or small work, or half a pool whose size is not known."""
     pool = POOLS[kind](cut(pool_rows(repeated), marks), tmp_path_factory.mktemp("pool"))
-    batch = committee(learner).select(
-        pool, batch_size, strategy=STRATEGIES[strategy], chunk_size=chunk_size, n_jobs=n_jobs
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(canonical, "SMALL_WORK", small_work)
+        batch = committee(learner).select(
+            pool, batch_size, strategy=STRATEGIES[strategy], chunk_size=chunk_size, n_jobs=n_jobs
+        )
     assert contents(batch) == plain(learner, strategy, batch_size, repeated)
 
 
@@ -147,6 +152,7 @@ def test_no_way_of_reading_the_pool_changes_the_batch(
     marks=st.lists(st.integers(1, 399), max_size=5),
 )
 @settings(max_examples=40)
+@pytest.mark.usefixtures("large_work")
 def test_no_kind_of_array_changes_the_batch(tmp_path_factory, strategy, make, chunk_size, marks):
     rng = np.random.default_rng(4)
     X, pool = rng.normal(size=(30, 4)), pool_rows(100)
@@ -187,13 +193,17 @@ _GOLDEN = Path(__file__).parents[1] / "golden" / "batches_of_a_fixed_committee.j
 
 
 @functools.cache
-def batches_under(core_type):
+def batches_under(core_type, work="large"):
     """Return what another process picks, with OpenBLAS told to use the kernels of a type of CPU."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
     if core_type:
         environment["OPENBLAS_CORETYPE"] = core_type
     done = subprocess.run(
-        [sys.executable, str(_OTHER_PROCESS)], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, str(_OTHER_PROCESS), work],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
@@ -206,6 +216,10 @@ def test_every_blas_gives_the_batch_of_every_other(core_type):
     assert len(set(found["canonical"].values())) == len(found["canonical"]), "each strategy picks its own"
     for strategy, digests in found["products"].items():
         assert len(set(digests)) == 1, f"{strategy}: the batch depends on how the pool was read"
+
+
+def test_small_work_gives_the_batch_of_large_work():
+    assert batches_under("", "small")["canonical"] == json.loads(_GOLDEN.read_text())
 
 
 def test_on_haswell_kernels_a_product_depends_on_the_tile():

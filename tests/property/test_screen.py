@@ -8,6 +8,7 @@ from numba import njit
 from scipy import sparse
 
 import minmargin as mm
+from minmargin.compute import bounds
 from minmargin.compute.cpu import llvm
 from minmargin.compute.cpu.screen import LinearScreen
 from minmargin.compute.cpu.simd import add_margins
@@ -152,7 +153,7 @@ def test_the_rough_exponential_errs_no_more_than_is_allowed_for():
     z = np.linspace(0, 30, 1 << 20, dtype=np.float32)
     rough = np.empty_like(z)
     margins_of(z, rough)
-    allowed = 2 * llvm.EXP_ERROR * np.exp(-z.astype(np.float64)) + 3 * 2.0**-24
+    allowed = 2 * bounds.EXP_ERROR * np.exp(-z.astype(np.float64)) + 3 * 2.0**-24
     assert (np.abs(rough - np.tanh(z.astype(np.float64) / 2)) <= allowed).all()
 
 

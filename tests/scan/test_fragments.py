@@ -24,6 +24,8 @@ DIGITS, NUMBERS = load_digits(return_X_y=True)
 X, Y, POOL = DIGITS[:200], NUMBERS[:200], DIGITS[200:]
 STRATEGIES = [entry.name for entry in mm.strategies() if entry.name != "true-margin"]
 
+pytestmark = pytest.mark.usefixtures("large_work")
+
 
 def _loaded(content):
     return pickle.loads(content)  # noqa: S301 - our own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Any
 
 import typer
@@ -55,5 +56,6 @@ def _options(
 ) -> None:
     """Decide what to label next: exact minimum-margin active learning over pools of any size."""
     manners.quiet, manners.debug = quiet, debug
+    logging.getLogger("minmargin").setLevel(logging.ERROR if quiet else logging.NOTSET)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

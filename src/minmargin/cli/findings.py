@@ -122,15 +122,14 @@ def _folders() -> Iterator[Finding]:
             f"{folder} ({here} of {len(DATASETS)} data sets)",
             wrong if named and not folder.is_dir() else None,
         )
-    try:
-        from minmargin.compute import kernels  # noqa: PLC0415 - fails if there is no folder for compiled code
-    except RuntimeError as error:
-        wrong = (
-            f"Compiled code cannot be kept ({error}). Set NUMBA_CACHE_DIR to a folder that can be written."
-        )
-        yield Finding("folders", "compiled code", "nowhere", wrong)
-        return
-    yield Finding("folders", "compiled code", kernels.to_class_scores.stats.cache_path)
+    from minmargin.compute import kernels  # noqa: PLC0415 - imports numba
+
+    folder = kernels.to_class_scores.stats.cache_path
+    wrong = (
+        "Compiled code cannot be kept, so every process compiles it anew. Set NUMBA_CACHE_DIR to a folder that can be "
+        "written."
+    )
+    yield Finding("folders", "compiled code", folder or "nowhere", None if folder else wrong)
 
 
 def _trial() -> Finding:

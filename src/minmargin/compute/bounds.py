@@ -21,7 +21,7 @@ two logits differ by more than 2 e; those in doubt are counted against the leade
 tanh(d / 2). If B rows of a block are certain to have scores no higher than some value, no row above it is needed. The
 first blocks, for which no threshold is known yet, are screened by that.
 
-The kinds of scores are those of `rough`. `n_outputs` is one per class, or a single one for two classes.
+The kinds of scores are those of `KINDS`. `n_outputs` is one per class, or a single one for two classes.
 """
 
 from __future__ import annotations
@@ -30,26 +30,27 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from minmargin.compute.cpu import rough_scores as rough
 from minmargin.margins import ScoreName
 
 #: Half the distance from 1 to the next float32, and to the next float64: what one rounding may change, as a share.
 UNIT, SMALL_UNIT = 2.0**-24, 2.0**-53
 TINY = 2.0**-126  # float32 may lose what is smaller
 HUGE = 1e30  # a product this size might leave float32's range on the way
+EXP_ERROR = 2.0**-21  # of `lanes`' float32 exponential, as a share of its value; a test measures it
 SLACK = 1e-12  # more than float64 loses between canonical logits and a canonical score
 
+#: What is reduced to one number a row: the lowest gap between two logits, or one of the scores.
+LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE = range(6)
 #: What is looked at for each score; that of a gap costs no exponential.
 KINDS: dict[ScoreName, int] = {
-    "min-margin": rough.LOWEST_GAP,
-    "margin": rough.LOWEST_GAP,
-    "mean-margin": rough.MEAN_MARGIN,
-    "margin-of-mean": rough.MARGIN_OF_MEAN,
-    "committee": rough.VOTES,
-    "var-softmax": rough.VARIANCE,
+    "min-margin": LOWEST_GAP,
+    "margin": LOWEST_GAP,
+    "mean-margin": MEAN_MARGIN,
+    "margin-of-mean": MARGIN_OF_MEAN,
+    "committee": VOTES,
+    "var-softmax": VARIANCE,
 }
 
 
@@ -62,9 +63,9 @@ def allowed(threshold: float, kind: int, *, n_models: int, n_outputs: int, softm
     """Return the rough score above which, by more than its error, a score is above the threshold."""
     if threshold == math.inf:
         return math.inf
-    if kind == rough.VOTES:
+    if kind == VOTES:
         return round(threshold * n_models) + 0.25
-    if kind != rough.LOWEST_GAP:
+    if kind != LOWEST_GAP:
         return threshold + SLACK
     if not softmax:
         return (0.5 if n_outputs == 1 else 1.0) * threshold * (1.0 + SLACK)
@@ -77,13 +78,13 @@ def allowed(threshold: float, kind: int, *, n_models: int, n_outputs: int, softm
 
 def error_factor(kind: int, *, n_outputs: int, softmax: bool = True) -> float:
     """Return how many times the error of a logit the error of a score can be; that of votes is counted instead."""
-    if kind == rough.VOTES:
+    if kind == VOTES:
         return 0.0
-    if kind == rough.LOWEST_GAP:
+    if kind == LOWEST_GAP:
         return 1.0 if n_outputs == 1 else 2.0
     if not softmax:
         return 2.0
-    return 5.0 if kind == rough.VARIANCE else 1.0
+    return 5.0 if kind == VARIANCE else 1.0
 
 
 def score_bounds(
@@ -100,15 +101,15 @@ def score_bounds(
     Args:
         values: (n,) rough scores; for votes, by how many of them the top class leads at least.
         errors: (n,) how far these may be from what canonical logits would give.
-        kind: which of the scores in `rough`.
+        kind: which of the scores above.
         n_models: K.
         n_outputs: of each model.
         softmax: whether class scores are the softmax of the logits, and not the logits themselves.
     """
-    if kind == rough.VOTES:
+    if kind == VOTES:
         return values / n_models, np.full(len(values), np.inf)
     lower, upper = values - errors, values + errors
-    if kind != rough.LOWEST_GAP:
+    if kind != LOWEST_GAP:
         return lower - SLACK, upper + SLACK
     lower = np.maximum(lower, 0.0)
     if not softmax:
@@ -163,40 +164,3 @@ def two_looks(
         near, _ = lowest(lower, upper, threshold, size)
         index, lower, upper = index[near], lower[near], upper[near]
     return index, lower, upper
-
-
-@njit(nogil=True, cache=True)
-def lowest_margins(logits, softmax):  # type: ignore[no-untyped-def]
-    """Return (n,) the lowest margin of any model, from (K, n, O) logits, all else in float64."""
-    n_models, n, n_outputs = logits.shape
-    margins = np.full(n, np.inf)
-    gaps, tops = np.empty(n_models), np.empty(n_models)
-    for i in range(n):
-        closest = 0
-        for k in range(n_models):
-            if n_outputs == 1:
-                gaps[k] = abs(np.float64(logits[k, i, 0]))
-            else:
-                first = second = -np.inf
-                for o in range(n_outputs):
-                    z = np.float64(logits[k, i, o])
-                    second = max(second, min(first, z))
-                    first = max(first, z)
-                gaps[k], tops[k] = first - second, first
-            if gaps[k] < gaps[closest]:
-                closest = k
-        if n_outputs == 1:
-            margins[i] = math.tanh(0.5 * gaps[closest]) if softmax else 2.0 * gaps[closest]
-        elif not softmax:
-            margins[i] = gaps[closest]
-        else:
-            # From the model with the smallest gap on, hardly any other can have a lower margin.
-            for step in range(n_models):
-                k = (closest + step) % n_models
-                difference = 1.0 - math.exp(-gaps[k])
-                if not difference > margins[i] * n_outputs:  # the sum below is at most the number of classes
-                    total = 0.0
-                    for o in range(n_outputs):
-                        total += math.exp(np.float64(logits[k, i, o]) - tops[k])
-                    margins[i] = min(margins[i], difference / total)
-    return margins

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import DOUBLE_LANES
 from minmargin.compute.cpu.simd import (
     GROUP,
@@ -74,7 +74,7 @@ class LinearModels:
         return scores
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def to_class_scores(panel, n_outputs, softmax, first, scratch, scores):  # type: ignore[no-untyped-def]
     """Write the class scores of a panel's rows under each model, made of their logits.
 
@@ -112,7 +112,7 @@ def class_scores_of(logits: NDArray[np.float64], *, softmax: bool) -> NDArray[np
     return scores
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _score_logits(logits, softmax, scores):  # type: ignore[no-untyped-def]
     n_models, n_outputs, n = logits.shape
     panel, scratch = np.zeros(n_models * n_outputs * DOUBLE_LANES), np.empty(scores.shape[2] * DOUBLE_LANES)
@@ -124,7 +124,7 @@ def _score_logits(logits, softmax, scores):  # type: ignore[no-untyped-def]
         to_class_scores(panel, n_outputs, softmax, first, scratch, scores)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
     n_models, n, n_classes = scores.shape
     width = n_models * n_outputs
@@ -146,14 +146,15 @@ def _score_dense(flat, n_features, weights, n_outputs, softmax, scores):  # type
         to_class_scores(logits, n_outputs, softmax, first, scratch, scores)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _score_sparse(indptr, indices, data, weights, intercepts, n_outputs, softmax, scores):  # type: ignore[no-untyped-def]
     n, width = scores.shape[1], weights.shape[1]
     of_row = np.empty(width)
     logits, scratch = np.zeros(width * DOUBLE_LANES), np.empty(scores.shape[2] * DOUBLE_LANES)
     for first in range(0, n, DOUBLE_LANES):
         for i in range(min(DOUBLE_LANES, n - first)):
-            of_row[:] = intercepts
+            for o in range(width):  # written out: to copy a slice would take two more seconds to compile
+                of_row[o] = intercepts[o]
             for place in range(indptr[first + i], indptr[first + i + 1]):
                 x = np.float64(data[place])
                 d = indices[place]
@@ -174,7 +175,7 @@ def norms(X: Matrix) -> NDArray[np.float64]:
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _norms_dense(X, out):  # type: ignore[no-untyped-def]
     for row in range(X.shape[0]):
         total = 0.0
@@ -184,7 +185,7 @@ def _norms_dense(X, out):  # type: ignore[no-untyped-def]
         out[row] = math.sqrt(total)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _norms_sparse(indptr, data, out):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         total = 0.0
@@ -211,13 +212,13 @@ def raise_to_cosines(
         _raise_dense(X, lengths, center, length, closest)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _cosine(dot, length_a, length_b):  # type: ignore[no-untyped-def]
     product = length_a * length_b
     return dot / product if product > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _raise_dense(X, lengths, center, length, closest):  # type: ignore[no-untyped-def]
     n, n_features = X.shape
     # Eight rows at a time: eight independent sums hide the latency of an ordered one.
@@ -243,7 +244,7 @@ def _raise_dense(X, lengths, center, length, closest):  # type: ignore[no-untype
         closest[row] = max(closest[row], _cosine(dot, lengths[row], length))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _raise_sparse(indptr, indices, data, lengths, center, length, closest):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         dot = 0.0

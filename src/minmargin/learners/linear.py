@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compute.base import Screen
+from minmargin.compute.canonical import LinearModels
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision
 from minmargin.margins import ScoreName
@@ -18,7 +19,6 @@ from minmargin.topb import Cut, Near
 
 if TYPE_CHECKING:
     from minmargin.compute.gpu.ordered import DeviceModels
-    from minmargin.compute.kernels import LinearModels
 
 #: How class scores come from a model's linear outputs: as probabilities, or as they are.
 Link: TypeAlias = Literal["softmax", "identity"]
@@ -38,6 +38,7 @@ class LinearScorer:
         link: how class scores come from outputs.
         expansion: what makes the D features of rows in the learner's form; None if they are these already.
         trained: how the members were trained, for the manifest.
+        compiled: whether kernels make the class scores of few rows too; see `canonical`.
     """
 
     base_weights: NDArray[np.float64]
@@ -47,6 +48,7 @@ class LinearScorer:
     link: Link = "softmax"
     expansion: Expansion | None = None
     trained: str = "together"
+    compiled: bool = False
 
     rowwise = True
 
@@ -97,10 +99,15 @@ class LinearScorer:
 
             screen = linear_screen(*models, score, softmax=self.probabilistic, precision=precision)
         else:
-            from minmargin.compute.cpu.screen import LinearScreen  # noqa: PLC0415 - imports numba
+            from minmargin.compute.cpu.screen import LinearScreen  # noqa: PLC0415 - a small pool needs none
 
             screen = LinearScreen.of(*models, score, softmax=self.probabilistic)
         return screen if screen is None or self.expansion is None else _Expanded(screen, self.expansion)
+
+    @cached_property
+    def by_kernels(self) -> LinearScorer:
+        """The same models, whose class scores compiled kernels make, however few rows there are."""
+        return replace(self, compiled=True)
 
     def vectors(self, X: Matrix) -> Matrix:
         """Return the rows themselves."""
@@ -111,15 +118,11 @@ class LinearScorer:
 
     @cached_property
     def _base(self) -> LinearModels:
-        from minmargin.compute.kernels import LinearModels  # noqa: PLC0415 - imports numba
-
-        return LinearModels(self.base_weights, self.base_intercepts, softmax=self.probabilistic)
+        return LinearModels(self.base_weights, self.base_intercepts, self.probabilistic, self.compiled)
 
     @cached_property
     def _members(self) -> LinearModels:
-        from minmargin.compute.kernels import LinearModels  # noqa: PLC0415 - imports numba
-
-        return LinearModels(self.member_weights, self.member_intercepts, softmax=self.probabilistic)
+        return LinearModels(self.member_weights, self.member_intercepts, self.probabilistic, self.compiled)
 
     @cached_property
     def _members_on_gpu(self) -> DeviceModels:

@@ -128,7 +128,7 @@ def row_weights(
 
 def warn_if_unconverged(gradients: NDArray[np.float64]) -> None:
     """Warn if a model's gradient, relative to the one at zero, is not that of an optimum."""
-    n_far = int((gradients > CONVERGED).sum())
+    n_far = int((~(gradients <= CONVERGED)).sum())  # written so that NaN is far
     if n_far:
         warn(
             f"{n_far} of {len(gradients)} logistic models stopped short of the optimum (relative gradient up to "

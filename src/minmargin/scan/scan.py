@@ -14,11 +14,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from minmargin.compute import canonical
 from minmargin.compute.base import Screen
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Block, Frame, Rows, blocks, count_rows
 from minmargin.device import Device, one_thread_each
 from minmargin.learners import Preprocessor, Scorer
+from minmargin.learners.linear import LinearScorer
 from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
@@ -39,6 +41,7 @@ _GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 27, 1 << 22  # 512 MB: each hand-ov
 _MOST_GPU_WORKERS = 5  # threads: more of them would only wait for each other
 _FIRST_GPU_FLOATS = 1 << 22  # nothing else is done until the first block has given a cut
 
+_TERMS_OF_SPARSE = 100  # features that a CSR row or a text is taken to have, of however many there are
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
 
 #: Whose class scores: the base's, or the mean of the members'.
@@ -195,7 +198,25 @@ class Scan:
 
     def _screen(self, shortlist: Shortlist) -> Screen | None:
         score: ScoreName | None = getattr(shortlist.by, "screen", None)
-        return None if score is None or shortlist.size is None else self.screen(score)
+        n_rows = self.matched.pool.n_rows
+        small = n_rows is not None and n_rows <= self._n_unscreened
+        return None if score is None or shortlist.size is None or small else self.screen(score)
+
+    @functools.cached_property
+    def _n_unscreened(self) -> int:
+        """How many rows of the pool, from its first on, are scored canonically without a look at them before.
+
+        These are all rows of a small pool, and none of a large one. Where reading alone can tell, they are as many as
+        make a small one.
+        """
+        if self.device == "cuda":
+            return 0
+        scorer, intake = self.models.scorer, self.models.intake
+        n_terms = intake.width if intake.form == "matrix" else _TERMS_OF_SPARSE
+        n_logits = (scorer.n_members + 1) * self.models.n_classes
+        of_row = max(canonical.scoring_work(1, n_logits, n_terms), scorer.multiplications)
+        n_small, n_rows = canonical.SMALL_WORK // of_row, self.matched.pool.n_rows
+        return n_small if n_rows is None or n_rows <= n_small else 0
 
     def _deciders(self, threads: Executor) -> Deciders:
         scorer = self.models.scorer
@@ -207,9 +228,11 @@ class Scan:
         """Let all shortlists take in a block."""
         matched = self.matched
         candidates, check = self._candidates(block)
+        n_read = block.first_row + len(candidates)
         excluded = () if matched.exclusion is None else matched.exclusion.places(block)
-        n_rows = matched.n_left or block.first_row + len(candidates)
-        taken = CandidateBlock(candidates, block.first_row, excluded, n_rows, check)
+        n_rows = matched.n_left or n_read
+        screened = n_read > self._n_unscreened
+        taken = CandidateBlock(candidates, block.first_row, excluded, n_rows, check, screened)
         n_decided = sum(each.take_in(taken) for each in making)
         return Counts(len(candidates), len(excluded), n_decided)
 
@@ -223,10 +246,10 @@ class Scan:
             X = models.preprocessor.transform(X)
         rows = range(block.first_row, block.first_row + count_rows(block.data))
         carried = cast("Frame", block.data).select(list(matched.carried)) if matched.carried else None
-        candidates = Candidates(
-            rows, X, models.scorer, seeds=models.seeds, device=self.device, carried=carried
-        )
-        return candidates, check
+        scorer = models.scorer
+        if rows.stop > self._n_unscreened and isinstance(scorer, LinearScorer):
+            scorer = scorer.by_kernels
+        return Candidates(rows, X, scorer, seeds=models.seeds, device=self.device, carried=carried), check
 
     def _run(
         self, work: Callable[[Block], Any], size_of: Callable[[Any], int], *, screened: bool

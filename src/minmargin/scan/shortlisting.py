@@ -1,8 +1,8 @@
 """One shortlist in the making: blocks of rows go in, the lowest rows of all come out.
 
 A screen looks at each block roughly, and rows that it leaves near the cut wait until the pool has been read, or until
-they have become many. Then they are scored canonically, and that alone decides. Without a screen, every row is scored
-canonically at once.
+they have become many. Then they are scored canonically, and that alone decides. Without a screen, or where there are
+too few rows for one to be worth while, every row is scored canonically at once.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class CandidateBlock(NamedTuple):
         excluded: places among them that are not to be picked.
         n_rows: of the pool, as far as is known.
         check: raises an error if a number among them is not finite, which a screen may notice by itself.
+        screened: whether the screen is to look at them first.
     """
 
     candidates: Candidates
@@ -63,6 +64,7 @@ class CandidateBlock(NamedTuple):
     excluded: Sequence[int] | NDArray[np.intp]
     n_rows: int
     check: Callable[[], None]
+    screened: bool = True
 
 
 class Shortlisting:
@@ -97,7 +99,7 @@ class Shortlisting:
     def take_in(self, block: CandidateBlock) -> int:
         """Take in a block of rows. Return how many were scored canonically."""
         candidates, size = block.candidates, self.shortlist.size
-        if self.screen is None or size is None:
+        if self.screen is None or size is None or not block.screened:
             block.check()
             self._check_memory(block)
             if len(block.excluded):

@@ -1,8 +1,8 @@
 """Greedy strategies: each pick depends on the picks before it.
 
 The vectors of the candidates are kept in memory, and with each pick one pass over them updates a running
-maximum of cosines: O(B * n * D) time, never O(B^2 * n). Cosines are summed in feature order by a compiled
-kernel, so greedy batches are as exact as the others.
+maximum of cosines: O(B * n * D) time, never O(B^2 * n). Cosines are summed in feature order (see
+`canonical`), so greedy batches are as exact as the others.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.checks import check_count
+from minmargin.compute.canonical import cosine_functions
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
@@ -207,8 +208,8 @@ def _pick_on_cpu(
     batch_size: int,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return (B,) which candidates are picked, in order, and their scores at that time."""
-    from minmargin.compute.kernels import norms, raise_to_cosines  # noqa: PLC0415 - imports numba
-
+    n_first = 0 if centers is None else centers.shape[0]
+    norms, raise_to_cosines = cosine_functions(vectors, n_first + batch_size)
     lengths = norms(vectors)
     likeness = np.full(len(lengths), -np.inf)
 
@@ -216,7 +217,7 @@ def _pick_on_cpu(
         center = _dense_row(matrix, row)
         raise_to_cosines(vectors, lengths, center, float(norms(center[np.newaxis])[0]), likeness)
 
-    for row in range(0 if centers is None else centers.shape[0]):
+    for row in range(n_first):
         add_center(cast("Matrix", centers), row)
 
     picked = np.empty(batch_size, dtype=np.intp)

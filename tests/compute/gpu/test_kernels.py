@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minmargin import margins
-from minmargin.compute.cpu import rough_scores as rough
+from minmargin.compute import bounds
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -22,16 +22,16 @@ from minmargin.learners.networks.fused import fused_step
 from minmargin.learners.networks.steps import AdamSettings, DenseState, plain_step
 
 KINDS = {
-    rough.LOWEST_GAP: lambda logits: margins.member_margins(logits).margins.min(axis=0),
-    rough.LOWEST_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.min(
+    bounds.LOWEST_GAP: lambda logits: margins.member_margins(logits).margins.min(axis=0),
+    bounds.LOWEST_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.min(
         axis=0
     ),
-    rough.MEAN_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.mean(
+    bounds.MEAN_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.mean(
         axis=0
     ),
-    rough.MARGIN_OF_MEAN: lambda logits: margins.margin(margins.mean_scores(map(margins.softmax, logits))),
-    rough.VOTES: lambda logits: margins.margin(margins.votes(logits)),
-    rough.VARIANCE: lambda logits: -np.var([margins.softmax(z) for z in logits], axis=0).sum(axis=1),
+    bounds.MARGIN_OF_MEAN: lambda logits: margins.margin(margins.mean_scores(map(margins.softmax, logits))),
+    bounds.VOTES: lambda logits: margins.margin(margins.votes(logits)),
+    bounds.VARIANCE: lambda logits: -np.var([margins.softmax(z) for z in logits], axis=0).sum(axis=1),
 }
 
 
@@ -54,8 +54,8 @@ def test_plain_torch_reduces_logits_as_the_formulas_do(kind):
 def test_votes_in_doubt_are_counted_apart():
     logits = torch.tensor([[[3.0, 0.0, 1.0]], [[2.0, 1.9, 0.0]], [[5.0, 0.0, 0.0]]])
     certain, doubtful = torch.tensor([-1.0]), torch.tensor([0.5])
-    assert plain.reduced(logits, rough.VOTES, softmax=True, doubt=certain).item() == 3.0
-    assert plain.reduced(logits, rough.VOTES, softmax=True, doubt=doubtful).item() == 2.0
+    assert plain.reduced(logits, bounds.VOTES, softmax=True, doubt=certain).item() == 3.0
+    assert plain.reduced(logits, bounds.VOTES, softmax=True, doubt=doubtful).item() == 2.0
     assert (certain.item(), doubtful.item()) == (0.0, 1.0)
 
 

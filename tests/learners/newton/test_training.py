@@ -38,6 +38,13 @@ def assert_same(found, member, expected, rtol=1e-4, size=1.0):
     assert found.gradient[member] <= 1e-6
 
 
+@pytest.fixture(params=[training._SMALL, 0], ids=["stacked", "alone"])
+def small(request, monkeypatch):
+    """Train small members side by side, and one by one."""
+    monkeypatch.setattr(training, "_SMALL", request.param)
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize(
     ("n", "n_features", "n_classes"),
@@ -80,6 +87,7 @@ def test_a_start_near_the_optimum_saves_steps_and_changes_nothing():
     np.testing.assert_allclose(again.coefficients, base.coefficients, atol=2e-5)
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("full_hessian", [training._FULL_HESSIAN, 0], ids=["exact", "conjugate"])
 @pytest.mark.parametrize(("load", "n_classes"), [(load_breast_cancer, 2), (load_wine, 3)])
 def test_features_of_any_unit_reach_the_optimum(load, n_classes, full_hessian, monkeypatch):
@@ -202,6 +210,7 @@ def test_no_part_of_the_rows_is_needed_twice():
     np.testing.assert_allclose(found.coefficients[45:], 0, atol=1e-10)
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_separable_and_collinear_rows_have_an_optimum_too(n_classes):
     codes = np.repeat(np.arange(n_classes), 10)
@@ -218,6 +227,14 @@ def test_features_beyond_the_range_of_float32_reach_the_optimum(size):
     X, codes, weights = problem(40, 60, 4)
     found = fit_together(X * size, codes, 4, weights, C=size**-2)
     assert_same(found, 0, alone(X, codes, weights[0]), size=size)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_features_whose_squares_are_beyond_float64_are_told_of(size, n_classes):
+    X, codes, _ = problem(40, 3, n_classes)
+    with pytest.warns(mm.DataWarning, match="stopped short of the optimum"):
+        mm.fit_committee(X * size, codes, n_models=2, random_state=0)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -243,6 +260,7 @@ def test_a_model_that_stops_short_is_told_of(n_features, monkeypatch):
         mm.fit_committee(X, codes, n_models=5, random_state=0)
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("n_models", [1, 4, 7])
 @pytest.mark.parametrize("n_features", [4, 300])
 def test_neither_the_number_of_members_nor_of_threads_changes_a_member(n_features, n_models, monkeypatch):
@@ -252,6 +270,28 @@ def test_neither_the_number_of_members_nor_of_threads_changes_a_member(n_feature
     few = mm.fit_committee(X, codes, n_models=n_models, random_state=0, n_jobs=1).scorer
     np.testing.assert_array_equal(few.member_weights, many.member_weights[:, :n_models])
     np.testing.assert_array_equal(few.member_intercepts, many.member_intercepts[:n_models])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shape", [(60, 7), (30, 45)], ids=str)
+def test_no_bit_of_a_member_depends_on_the_stack_it_is_in(shape, n_classes, monkeypatch):
+    """Nor do rows that it does not count: they change rounding alone."""
+    X, codes, _ = problem(*shape, n_classes)
+    rng = np.random.default_rng(3)
+    X[:, 5] *= rng.random(shape[0]) < 0.1  # a column that is all zero in some draws
+    weights = rng.integers(0, 3, size=(9, shape[0])).astype(float)
+    scales = rng.uniform(0.5, 2, size=(9, shape[1]))
+    for columns in (None, ColumnTransforms(np.zeros_like(scales), scales)):
+        together = fit_together(X, codes, n_classes, weights, columns=columns)
+        for k in (0, 4, 8):
+            own = None if columns is None else ColumnTransforms(*(part[[k]] for part in columns[:2]))
+            by_itself = fit_together(X, codes, n_classes, weights[[k]], columns=own)
+            np.testing.assert_array_equal(by_itself.coefficients[:, 0], together.coefficients[:, k])
+            np.testing.assert_array_equal(by_itself.intercepts[0], together.intercepts[k])
+        with monkeypatch.context() as patched:
+            patched.setattr(training, "_SMALL", 0)
+            one_by_one = fit_together(X, codes, n_classes, weights, columns=columns)
+        np.testing.assert_allclose(one_by_one.coefficients, together.coefficients, atol=1e-5)
 
 
 def test_a_start_that_is_worse_than_zero_is_not_taken():

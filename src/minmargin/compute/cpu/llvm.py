@@ -26,9 +26,6 @@ LANES = 32 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 16
 #: Rows in a panel of float64 numbers.
 DOUBLE_LANES = LANES // 2
 
-#: The error of `exp` as a share of its value; a test measures it.
-EXP_ERROR = 2.0**-21
-
 FLOAT = ir.FloatType()
 FLOATS = ir.VectorType(FLOAT, LANES)
 DOUBLES = ir.VectorType(ir.DoubleType(), DOUBLE_LANES)

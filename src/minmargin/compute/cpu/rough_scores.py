@@ -7,13 +7,22 @@ slope, times the length of the row. No (K, n, C) array is made, and the interpre
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.compute.bounds import (
+    LOWEST_GAP,
+    LOWEST_MARGIN,
+    MARGIN_OF_MEAN,
+    MEAN_MARGIN,
+    VARIANCE,
+    VOTES,
+)
+from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import LANES
 from minmargin.compute.cpu.simd import (
     GROUP,
@@ -34,9 +43,6 @@ from minmargin.compute.cpu.simd import (
 from minmargin.data.rows import ColumnBlock
 
 Dense: TypeAlias = NDArray[Any] | ColumnBlock
-
-#: What is reduced to one number a row: the lowest gap between two logits, or one of the scores.
-LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE = range(6)
 
 _ONE, _HALF, _ZERO, _INFINITY = np.float32(1.0), np.float32(0.5), np.float32(0.0), np.float32(np.inf)
 
@@ -63,7 +69,7 @@ def keep(
         n_models: K.
         n_outputs: O, one per class, or a single one for two classes; for gaps, one per class but the first.
         span: how many features are summed at a time.
-        score: which of the scores above.
+        score: which of the scores in `bounds`.
         softmax: whether class scores are the softmax of the logits, and not the logits themselves.
         allowed: the rough score up to which a row matters.
         slope: the error of a rough score, per length of the row.
@@ -102,7 +108,7 @@ def _in_memory(X: Dense) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return np.ascontiguousarray(X).reshape(-1), np.empty(0, np.int64)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keep_dense(  # type: ignore[no-untyped-def]
     flat,
     addresses,
@@ -144,7 +150,7 @@ def _keep_dense(  # type: ignore[no-untyped-def]
     return n_kept, finite
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keep_sparse(  # type: ignore[no-untyped-def]
     indptr, indices, data, weights, n_models, n_outputs, score, softmax, limits, index, values, squares
 ):
@@ -156,7 +162,8 @@ def _keep_sparse(  # type: ignore[no-untyped-def]
     for first in range(0, n, LANES):
         n_rows = min(LANES, n - first)
         for i in range(n_rows):
-            sums[:] = weights[0]
+            for o in range(n_logits):  # written out: to copy a slice would take two more seconds to compile
+                sums[o] = weights[0, o]
             length = _ONE
             for place in range(indptr[first + i], indptr[first + i + 1]):
                 x, row = np.float32(data[place]), indices[place] + 1
@@ -174,7 +181,7 @@ def _keep_sparse(  # type: ignore[no-untyped-def]
     return n_kept, finite
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fill_panel(flat, addresses, n_features, first, panel):  # type: ignore[no-untyped-def]
     if len(addresses):
         gather(flat, addresses, first, n_features, panel)
@@ -187,7 +194,7 @@ def _fill_panel(flat, addresses, n_features, first, panel):  # type: ignore[no-u
             panel[d * LANES + i] = flat[(first + i) * n_features + d]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _append(doubt, rough, lengths, first, start, last, n_kept, index, values, squares):  # type: ignore[no-untyped-def]
     """Append the rows from `start` to `last` that have a bit in `doubt`, which begins with row `first`."""
     for row in range(start, last):
@@ -198,13 +205,13 @@ def _append(doubt, rough, lengths, first, start, last, n_kept, index, values, sq
     return n_kept
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _workspace(n_outputs):  # type: ignore[no-untyped-def]
     """Return room for the class scores of one model, and two sums over models; or for votes and doubts."""
     return np.empty((3 * n_outputs + 3) * LANES, np.float32)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _reduce(logits, n_models, n_outputs, score, softmax, logit_slope, lengths, work, rough):  # type: ignore[no-untyped-def]
     """Set rough[row] to the score of each row of a panel."""
     if score == LOWEST_GAP:
@@ -220,7 +227,7 @@ def _reduce(logits, n_models, n_outputs, score, softmax, logit_slope, lengths, w
         _reduce_classes(logits, n_models, n_outputs, score, softmax, work, rough)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _reduce_two_classes(logits, n_models, score, softmax, work, rough):  # type: ignore[no-untyped-def]
     add_margins(logits, n_models, softmax, work)
     signed, squares = work[:LANES], work[LANES : 2 * LANES]
@@ -238,7 +245,7 @@ def _reduce_two_classes(logits, n_models, score, softmax, work, rough):  # type:
             rough[i] = _HALF * (mean * mean - squares[i] / n_models)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _reduce_classes(logits, n_models, n_outputs, score, softmax, work, rough):  # type: ignore[no-untyped-def]
     size = n_outputs * LANES
     scores, sums, gap = work[:size], work[size : 3 * size], work[3 * size : 3 * size + LANES]
@@ -261,7 +268,7 @@ def _reduce_classes(logits, n_models, n_outputs, score, softmax, work, rough):  
             rough[j % LANES] += mean * mean - sums[size + j] / n_models
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, rough):  # type: ignore[no-untyped-def]
     """Set rough[row] to the least that the top class can lead by: votes in doubt count against it."""
     doubt, in_doubt = work[:LANES], work[LANES : 2 * LANES]
@@ -286,3 +293,40 @@ def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, rough
     lowest_gap(votes, n_outputs, n_outputs, False, rough)
     for i in range(LANES):
         rough[i] = max(rough[i] - in_doubt[i], _ZERO)
+
+
+@compiled
+def lowest_margins(logits, softmax):  # type: ignore[no-untyped-def]
+    """Return (n,) the lowest margin of any model, from (K, n, O) logits, all else in float64."""
+    n_models, n, n_outputs = logits.shape
+    margins = np.full(n, np.inf)
+    gaps, tops = np.empty(n_models), np.empty(n_models)
+    for i in range(n):
+        closest = 0
+        for k in range(n_models):
+            if n_outputs == 1:
+                gaps[k] = abs(np.float64(logits[k, i, 0]))
+            else:
+                first = second = -np.inf
+                for o in range(n_outputs):
+                    z = np.float64(logits[k, i, o])
+                    second = max(second, min(first, z))
+                    first = max(first, z)
+                gaps[k], tops[k] = first - second, first
+            if gaps[k] < gaps[closest]:
+                closest = k
+        if n_outputs == 1:
+            margins[i] = math.tanh(0.5 * gaps[closest]) if softmax else 2.0 * gaps[closest]
+        elif not softmax:
+            margins[i] = gaps[closest]
+        else:
+            # From the model with the smallest gap on, hardly any other can have a lower margin.
+            for step in range(n_models):
+                k = (closest + step) % n_models
+                difference = 1.0 - math.exp(-gaps[k])
+                if not difference > margins[i] * n_outputs:  # the sum below is at most the number of classes
+                    total = 0.0
+                    for o in range(n_outputs):
+                        total += math.exp(np.float64(logits[k, i, o]) - tops[k])
+                    margins[i] = min(margins[i], difference / total)
+    return margins

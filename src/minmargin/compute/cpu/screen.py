@@ -16,6 +16,8 @@ through the gaps between two logits, which do not change if all logits of a memb
 class, so that class costs no product. What is left lies close to a boundary, closer than float32 can tell, or, with
 more than two classes, within the slack of the inequality: it gets a second look, a float64 product, with u = 2^-53, and
 the normalizer. The other scores are computed with a float32 exponential.
+
+A screen is made in plain numpy. Only looking through it imports numba.
 """
 
 from __future__ import annotations
@@ -29,10 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.compute import bounds
-from minmargin.compute.bounds import HUGE, SLACK, SMALL_UNIT, TINY, UNIT
-from minmargin.compute.cpu import rough_scores as rough
-from minmargin.compute.cpu.llvm import EXP_ERROR
-from minmargin.compute.cpu.simd import pack
+from minmargin.compute.bounds import EXP_ERROR, HUGE, SLACK, SMALL_UNIT, TINY, UNIT
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
@@ -56,6 +55,8 @@ class _Models:
     @cached_property
     def dense(self) -> NDArray[np.float32]:
         """As products with dense rows read them."""
+        from minmargin.compute.cpu.simd import pack  # noqa: PLC0415 - imports numba
+
         return pack(self.weights, self.constants, np.float32)
 
     @cached_property
@@ -81,7 +82,7 @@ class LinearScreen:
         models: one output per class, or a single one for two classes.
         looked_at: what the rough look multiplies with: these, or for gaps the same relative to the first class.
         softmax: whether class scores are the softmax of the logits, and not the logits themselves.
-        kind: which of the scores in `rough` is looked at.
+        kind: which of the scores in `bounds` is looked at.
     """
 
     models: _Models
@@ -104,7 +105,7 @@ class LinearScreen:
         models, kind = _Models(flat, intercepts.ravel(), n_outputs), bounds.KINDS[score]
         if not n_models or not models.length < HUGE:
             return None
-        return cls(models, models.relative() if kind == rough.LOWEST_GAP else models, softmax, kind)
+        return cls(models, models.relative() if kind == bounds.LOWEST_GAP else models, softmax, kind)
 
     @property
     def n_models(self) -> int:
@@ -134,7 +135,7 @@ class LinearScreen:
         )
         near, threshold = bounds.lowest(lower, upper, threshold, size)
         index, lower, upper, squares = index[near], lower[near], upper[near], squares[near]
-        if self.kind == rough.LOWEST_GAP and threshold < math.inf and len(index):
+        if self.kind == bounds.LOWEST_GAP and threshold < math.inf and len(index):
             lower, upper = self._second_look(X[index], squares)
             near, _ = bounds.lowest(lower, upper, threshold, size)
             index, lower, upper = index[near], lower[near], upper[near]
@@ -142,10 +143,10 @@ class LinearScreen:
 
     def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 gives them."""
-        kind = rough.LOWEST_MARGIN if self.kind == rough.LOWEST_GAP else self.kind
+        kind = bounds.LOWEST_MARGIN if self.kind == bounds.LOWEST_GAP else self.kind
         _, values, _, _ = self._keep(X, self.models, kind, math.inf, 0.0, 0.0)
         scores = values.astype(np.float64)
-        return scores / self.n_models if kind == rough.VOTES else scores
+        return scores / self.n_models if kind == bounds.VOTES else scores
 
     def _keep(
         self,
@@ -156,6 +157,8 @@ class LinearScreen:
         slope: float,
         logit_slope: float,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float32], bool]:
+        from minmargin.compute.cpu import rough_scores as rough  # noqa: PLC0415 - imports numba
+
         return rough.keep(
             X,
             models.csr if isinstance(X, sparse.csr_array) else models.dense,
@@ -172,11 +175,11 @@ class LinearScreen:
 
     def _slope(self, X: Matrix | ColumnBlock) -> float:
         """Return how far a rough score may be from its true value, per length of the row."""
-        if self.kind == rough.VOTES:
+        if self.kind == bounds.VOTES:
             return 0.0
         factor = bounds.error_factor(self.kind, n_outputs=self.models.n_outputs, softmax=self.softmax)
         slope = factor * _logit_slope(X, self.looked_at, UNIT)
-        if self.kind == rough.LOWEST_GAP:
+        if self.kind == bounds.LOWEST_GAP:
             # Canonical logits are not relative: what all classes have in common costs them digits.
             return 2.0 * _logit_slope(X, self.models, SMALL_UNIT) + slope
         if not self.softmax:
@@ -187,6 +190,8 @@ class LinearScreen:
         self, X: Matrix, squares: NDArray[np.float32]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return (n,) numbers just below and above the lowest margin of any model, from float64 logits."""
+        from minmargin.compute.cpu import rough_scores as rough  # noqa: PLC0415 - imports numba
+
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(X, sparse.csr_array):
                 logits = np.ascontiguousarray((X.astype(np.float64) @ self.models.weights.T).T)
@@ -194,7 +199,7 @@ class LinearScreen:
                 logits = self.models.weights @ X.T.astype(np.float64)
             logits += self.models.constants[:, np.newaxis]
             of_models = logits.reshape(self.n_models, self.models.n_outputs, -1).transpose(0, 2, 1)
-            margins = bounds.lowest_margins(of_models, self.softmax)
+            margins = rough.lowest_margins(of_models, self.softmax)
             lengths = np.sqrt(squares.astype(np.float64))
         doubt = 2.0 * _logit_slope(X, self.models, SMALL_UNIT) * lengths + SLACK * (1.0 + margins)
         return margins - doubt, margins + doubt

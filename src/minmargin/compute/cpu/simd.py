@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 
+from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import (
     DOUBLE_LANES,
     DOUBLES,
@@ -57,7 +58,7 @@ def pack(weights: NDArray[Any], constants: NDArray[Any], dtype: DTypeLike) -> ND
     return packed.reshape(n_groups, GROUP, -1).transpose(0, 2, 1).ravel()
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def aligned(room):  # type: ignore[no-untyped-def]
     """Return an array from its first cache line on, so that no vector straddles two; it must have one to spare."""
     return room[-room.ctypes.data % CACHE_LINE // room.itemsize :]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from minmargin.compute import bounds
-from minmargin.compute.cpu import rough_scores as rough
 from minmargin.compute.gpu import plain
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT64, SQUARINGS, Arithmetic, ErrorModel, input_lengths
@@ -186,7 +185,7 @@ class NetworkLook:
         if not self.softmax:  # class scores are as large as logits can be
             largest = float(self.models.errors.sizes[-1].max())
             added = added * np.sqrt(_to_host(squares[-1]) + 1.0) * largest
-        errors = _to_host(doubt) if self.kind == rough.VOTES else factor * error + added
+        errors = _to_host(doubt) if self.kind == bounds.VOTES else factor * error + added
         known = error < np.inf
         found = np.where(known, _to_host(values), 0.0), np.where(known, errors, np.inf)
         return *found, bool(torch.isfinite(squares[0]).all())
@@ -228,7 +227,7 @@ class NetworkLook:
 
     def _doubt(self, error: NDArray[np.float64], like: Tensor, *, certain: bool = False) -> Tensor:
         """Return (n,) how far two logits must differ for a vote to be certain."""
-        if self.kind != rough.VOTES:  # then nobody asks
+        if self.kind != bounds.VOTES:  # then nobody asks
             return like.new_zeros(len(error))
         doubt = np.full(len(error), -1.0) if certain else 2.0 * error * (1.0 + 1e-6) + bounds.SLACK
         return torch.from_numpy(doubt).to(like)

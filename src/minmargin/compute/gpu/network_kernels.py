@@ -9,13 +9,13 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from minmargin.compute.cpu import rough_scores as rough
+from minmargin.compute import bounds
 
-_LOWEST_GAP = tl.constexpr(rough.LOWEST_GAP)
-_LOWEST_MARGIN = tl.constexpr(rough.LOWEST_MARGIN)
-_MEAN_MARGIN = tl.constexpr(rough.MEAN_MARGIN)
-_MARGIN_OF_MEAN = tl.constexpr(rough.MARGIN_OF_MEAN)
-_VOTES = tl.constexpr(rough.VOTES)
+_LOWEST_GAP = tl.constexpr(bounds.LOWEST_GAP)
+_LOWEST_MARGIN = tl.constexpr(bounds.LOWEST_MARGIN)
+_MEAN_MARGIN = tl.constexpr(bounds.MEAN_MARGIN)
+_MARGIN_OF_MEAN = tl.constexpr(bounds.MARGIN_OF_MEAN)
+_VOTES = tl.constexpr(bounds.VOTES)
 
 
 @triton.jit(do_not_specialize=["n"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from minmargin.compute.cpu import rough_scores as rough
+from minmargin.compute import bounds
 
 
 def network_logits(
@@ -45,21 +45,21 @@ def reduced(logits: Tensor, kind: int, *, softmax: bool, doubt: Tensor) -> Tenso
     """
     n_members = len(logits)
     first, second = _two_highest(logits)
-    if kind == rough.LOWEST_GAP:
+    if kind == bounds.LOWEST_GAP:
         return (first - second).amin(0)
-    if kind == rough.VOTES:
+    if kind == bounds.VOTES:
         certain = first - second > doubt
         is_first = logits == first.unsqueeze(2)
         most, next_to_most = _two_highest((is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype))
         doubt.copy_((~certain).sum(0))
         return most - next_to_most
     scores = torch.softmax(logits, 2) if softmax else logits
-    if kind in {rough.LOWEST_MARGIN, rough.MEAN_MARGIN}:
+    if kind in {bounds.LOWEST_MARGIN, bounds.MEAN_MARGIN}:
         first, second = _two_highest(scores)
         margins = first - second
-        return margins.amin(0) if kind == rough.LOWEST_MARGIN else margins.mean(0)
+        return margins.amin(0) if kind == bounds.LOWEST_MARGIN else margins.mean(0)
     mean = scores.sum(0) / n_members
-    if kind == rough.MARGIN_OF_MEAN:
+    if kind == bounds.MARGIN_OF_MEAN:
         first, second = _two_highest(mean)
         return first - second
     return (mean * mean - (scores * scores).sum(0) / n_members).sum(1)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from minmargin.compute.compiled import compiled
+
 PIECE = 1 << 20  # floats: 4 MB
 
 
@@ -70,7 +72,7 @@ def make_pump(copy: Any, wait: Any, mark: Any) -> Callable[..., int]:
     return pump  # type: ignore[no-any-return]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fill(some, start, center, piece):  # type: ignore[no-untyped-def]
     """Set a piece to numbers that stand at `start` in their rows, less the center."""
     if len(center) < 2:

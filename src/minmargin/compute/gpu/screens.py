@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from minmargin.compute import bounds
-from minmargin.compute.cpu import rough_scores as rough
 from minmargin.compute.gpu.gaps import GapLook
 from minmargin.compute.gpu.looks import DeviceNetworks, Found, NetworkLook, has_triton, linear_networks
 from minmargin.compute.gpu.staging import Staging
@@ -72,7 +71,7 @@ class DeviceScreen:
         """Return (n,) the scores as float32 gives them."""
         with self.staging.rows(X, self.center) as rows:
             values = self.look.values(rows)
-        return values / self.look.networks.n_networks if self.look.kind == rough.VOTES else values
+        return values / self.look.networks.n_networks if self.look.kind == bounds.VOTES else values
 
     def _exactly(self, X: NDArray[Any] | ColumnBlock, rows: Tensor, places: NDArray[np.intp]) -> Tensor:
         """Return some rows in float64: from the device, or as they came if they were rounded on the way there."""
@@ -101,10 +100,10 @@ class DeviceScreen:
         shape: dict[str, Any] = {"n_models": n_models, "n_outputs": n_outputs, "softmax": self.look.softmax}
 
         def allowed(score: float) -> float:
-            return bounds.allowed(score, rough.LOWEST_GAP, **shape)
+            return bounds.allowed(score, bounds.LOWEST_GAP, **shape)
 
         def allowed_beside(gap: float) -> float:
-            _, above = bounds.score_bounds(np.array([gap]), np.zeros(1), rough.LOWEST_GAP, **shape)
+            _, above = bounds.score_bounds(np.array([gap]), np.zeros(1), bounds.LOWEST_GAP, **shape)
             return allowed(float(above[0]))
 
         with _one_at_a_time:
@@ -121,12 +120,12 @@ class DeviceScreen:
         if not exact:
             found = self.gaps.describe(kept, size, allowed_beside)
         known = np.where(found.errors < np.inf, found.values, 0.0)
-        kind = rough.LOWEST_MARGIN if exact and self.gaps.tells_margins else rough.LOWEST_GAP
+        kind = bounds.LOWEST_MARGIN if exact and self.gaps.tells_margins else bounds.LOWEST_GAP
         return found, bounds.score_bounds(known, found.errors, kind, **shape)
 
     def _bounds(self, found: Found) -> Bounds:
         networks = self.look.networks
-        if self.look.kind == rough.VOTES:  # each vote in doubt may go to the leader or to the second
+        if self.look.kind == bounds.VOTES:  # each vote in doubt may go to the leader or to the second
             lower, upper = found.values - found.errors, found.values + found.errors
             return np.maximum(lower, 0.0) / networks.n_networks, upper / networks.n_networks
         return bounds.score_bounds(
@@ -152,7 +151,7 @@ def network_screen(
     if not models.networks.n_networks or not models.errors.fits_float32:
         return None
     kind = bounds.KINDS[score]
-    kind = rough.LOWEST_MARGIN if kind == rough.LOWEST_GAP else kind
+    kind = bounds.LOWEST_MARGIN if kind == bounds.LOWEST_GAP else kind
     return DeviceScreen(NetworkLook(models, kind, softmax, precision), gaps, center, Staging(models.device))
 
 
@@ -167,7 +166,7 @@ def linear_screen(
 ) -> DeviceScreen | None:
     """Return the screen of a score of (D, K, O) linear models; None if there are none, or float32 cannot hold them."""
     gaps = None
-    if bounds.KINDS[score] == rough.LOWEST_GAP and has_triton(device):
+    if bounds.KINDS[score] == bounds.LOWEST_GAP and has_triton(device):
         stacked = np.ascontiguousarray(weights.transpose(1, 2, 0))
         gaps = GapLook(stacked, intercepts, softmax, precision, device)
         gaps.load()

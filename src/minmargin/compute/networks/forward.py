@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from minmargin import margins
+from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import DOUBLE_LANES
 from minmargin.compute.cpu.simd import GROUP, SQUARE, aligned, multiply_in_order, pack, turn
 from minmargin.compute.kernels import to_class_scores
@@ -95,13 +95,13 @@ class NetworkModels:
         ]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _panel_size(widths):  # type: ignore[no-untyped-def]
     """Return how many numbers a panel of rows may hold in any layer: outputs are filled up to whole groups."""
     return (widths.max() + GROUP) * DOUBLE_LANES
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _score(flat, center, packed, widths, scratch, scores):  # type: ignore[no-untyped-def]
     _, n, n_classes = scores.shape
     of_classes = np.empty(n_classes * DOUBLE_LANES)
@@ -130,7 +130,7 @@ def _score(flat, center, packed, widths, scratch, scores):  # type: ignore[no-un
             to_class_scores(logits, n_classes, True, start + p * DOUBLE_LANES, of_classes, scores)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fill_panel(flat, center, first, n_rows, panel):  # type: ignore[no-untyped-def]
     n_features = len(center)
     n_turned = n_features - n_features % SQUARE if n_rows == DOUBLE_LANES else 0
@@ -144,7 +144,7 @@ def _fill_panel(flat, center, first, n_rows, panel):  # type: ignore[no-untyped-
             panel[d * DOUBLE_LANES + i] -= center[d]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _take_positive_part(panel, size):  # type: ignore[no-untyped-def]
     for j in range(size):
         if panel[j] <= 0.0:  # noqa: PLR1730 - written so that NaN stays, and is found

@@ -18,11 +18,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from minmargin import margins
 from minmargin.compute import bounds
+from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu import rough_scores as rough
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, input_lengths
@@ -166,7 +166,7 @@ class NetworkScreen:
     def of(cls, models: ScreenedNetworks, score: ScoreName) -> NetworkScreen:
         """Return the screen of a score."""
         kind = bounds.KINDS[score]
-        return cls(models, rough.LOWEST_MARGIN if kind == rough.LOWEST_GAP else kind)
+        return cls(models, bounds.LOWEST_MARGIN if kind == bounds.LOWEST_GAP else kind)
 
     def near(self, X: NDArray[Any] | ColumnBlock, *, cut: Cut, size: int | None) -> Near:
         """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
@@ -185,7 +185,7 @@ class NetworkScreen:
         for start in range(0, len(rows), _TILE):
             tile = slice(start, start + _TILE)
             logits, _, _ = self.models.logits(rows[tile], self.models.coarse)
-            if self.kind == rough.VOTES:
+            if self.kind == bounds.VOTES:
                 certain = np.full(logits.shape[1], -1.0)
                 scores[tile] = margins.margin(_count_votes(logits, certain)[0]) / len(logits)
             else:
@@ -210,7 +210,7 @@ def score_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (n,) numbers that no score is below and none is above, for (K, n, C) logits and their (n,) errors."""
     n_models, _, n_outputs = logits.shape
-    if kind == rough.VOTES:
+    if kind == bounds.VOTES:
         votes, in_doubt = _count_votes(logits, 2.0 * errors + bounds.SLACK)
         lead = margins.margin(votes)
         return np.maximum(lead - in_doubt, 0.0) / n_models, (lead + in_doubt) / n_models
@@ -221,13 +221,13 @@ def score_bounds(
 
 def _rough_scores(logits: NDArray[Any], kind: int) -> NDArray[np.float64]:
     """Return (n,) the scores that (K, n, C) logits give."""
-    if kind == rough.LOWEST_MARGIN:
-        lowest: NDArray[np.float64] = bounds.lowest_margins(logits, True)
+    if kind == bounds.LOWEST_MARGIN:
+        lowest: NDArray[np.float64] = rough.lowest_margins(logits, True)
         return lowest
     margin, means, squares = _average(logits)
-    if kind == rough.MEAN_MARGIN:
+    if kind == bounds.MEAN_MARGIN:
         return np.asarray(margin)
-    if kind == rough.MARGIN_OF_MEAN:
+    if kind == bounds.MARGIN_OF_MEAN:
         return margins.margin(means)
     return np.asarray((means * means).sum(axis=1) - squares)
 
@@ -237,7 +237,7 @@ def _sums_of_squares(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.einsum("...i,...i->...", values, values))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _average(logits):  # type: ignore[no-untyped-def]
     """Return the models' means: (n,) of their margins, (n, C) of class scores, (n,) of the sum of their squares."""
     n_models, n, n_classes = logits.shape
@@ -262,7 +262,7 @@ def _average(logits):  # type: ignore[no-untyped-def]
     return margin / n_models, means / n_models, squares / n_models
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_votes(logits, doubts):  # type: ignore[no-untyped-def]
     """Return (n, C) the votes that are certain, and (n,) how many are not: two logits differ by doubts[i] or less."""
     n_models, n, n_classes = logits.shape

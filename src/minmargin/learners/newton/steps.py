@@ -1,26 +1,25 @@
 """Newton's method for one logistic regression: weighted rows, an L2 penalty, one output or one per class.
 
-With few coefficients every step is solved exactly (`newton_kernels`). With many it is solved by conjugate gradients,
+With few coefficients every step is solved exactly (`exact`). With many it is solved by conjugate gradients,
 which need the Hessian only as products with the rows, and start out from its diagonal. They run in float32, where
 products take a third of the time: loss and gradient are float64, so the next step mends what rounding has spoilt.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.rows import Matrix
-
 Floats = NDArray[np.float64]
 
 MOST_STEPS = 200
-_MOST_HALVINGS = 40
-_ROUNDING = 1e-13  # a loss that moves by less than this share of itself has stopped moving
+MOST_HALVINGS = 40
+ROUNDING = 1e-13  # a loss that moves by less than this share of itself has stopped moving
 _COEFFICIENT_ERROR = 2e-5  # relative, of all coefficients together: the gradient must leave room for no more
 
 
@@ -35,77 +34,89 @@ class Found(NamedTuple):
 class Point(NamedTuple):
     """The loss, its gradient and the probabilities at some coefficients."""
 
-    loss: float
+    loss: Floats  # ()
     gradient: Floats  # (q, O)
+    slope: Floats  # (): the length of the gradient
     probabilities: Floats  # (m, O)
-
-    @property
-    def slope(self) -> float:
-        """The length of the gradient."""
-        return float(np.linalg.norm(self.gradient))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Minimize, over coefficients T, sum_i weights[i] * loss(codes[i], rows[i] . T) + penalty . T^2 / 2."""
+    """Minimize, over coefficients T, sum_i weights[i] * loss(codes[i], rows[i] . T) + penalty . T^2 / 2.
 
-    rows: Matrix  # (m, q)
+    Several problems of one shape may be stacked: then weights and T, and rows where each has its own, begin with an
+    axis for them, and so does all that is made of these. No bit of a problem depends on what it is stacked with:
+    numpy multiplies stacked matrices one by one, and sums run along single axes.
+    """
+
+    rows: Any  # (m, q), dense or CSR
     codes: NDArray[np.intp]  # (m,)
     n_outputs: int
     weights: Floats  # (m,)
     penalty: Floats  # (q, 1)
 
+    @cached_property
+    def truth(self) -> Floats:
+        """(m, O) the weight of a row at its class, zero elsewhere; a single output is that of the second class."""
+        classes = np.arange(self.n_outputs) if self.n_outputs > 1 else np.ones(1, dtype=int)
+        return np.asarray(self.weights[..., np.newaxis] * (self.codes[:, np.newaxis] == classes))
+
+    def take(self, which: NDArray[np.bool_]) -> Problem:
+        """Return some of several stacked problems."""
+        rows = self.rows if self.rows.ndim == 2 else self.rows[which]
+        return replace(self, rows=rows, weights=self.weights[which])
+
     def at(self, T: Floats) -> Point:
         """Return loss, gradient and probabilities at coefficients T (q, O)."""
-        from minmargin.learners.newton.kernels import weigh_losses  # noqa: PLC0415 - imports numba
-
-        probabilities = np.asarray(self.rows @ T)  # logits, until the losses are weighed
-        residual = np.empty_like(probabilities)
-        loss = weigh_losses(probabilities, self.codes, self.weights, residual)
+        logits = np.asarray(self.rows @ T)
+        if self.n_outputs == 1:
+            ratio = np.exp(-np.abs(logits))
+            total = 1.0 + ratio
+            losses = np.log(total) + np.maximum(logits, 0.0)
+            probabilities = np.where(logits > 0.0, 1.0, ratio) / total
+        else:
+            highest = logits.max(axis=-1, keepdims=True)
+            probabilities = np.exp(logits - highest)
+            total = probabilities @ np.ones(
+                (self.n_outputs, 1)
+            )  # numpy's own sums of a few numbers each are slow
+            losses = np.log(total) + highest
+            probabilities /= total
+        loss = np.vecdot(self.weights, losses[..., 0]) - dot(self.truth, logits)
+        residual = self.weights[..., np.newaxis] * probabilities - self.truth
         shrink = self.penalty * T
-        gradient = np.asarray(self.rows.T @ residual) + shrink
-        return Point(float(loss + 0.5 * np.vdot(shrink, T)), gradient, probabilities)
+        gradient = np.asarray(turned(self.rows) @ residual) + shrink
+        return Point(loss + 0.5 * dot(shrink, T), gradient, np.sqrt(dot(gradient, gradient)), probabilities)
 
-    def slope_at_zero(self) -> float:
+    def slope_at_zero(self) -> Floats:
         """Return what a gradient is compared with: that at zero, or a share of the most it might have been."""
-        from minmargin.learners.newton.kernels import weigh_losses  # noqa: PLC0415 - imports numba
+        flat = self.weights[..., np.newaxis] / max(self.n_outputs, 2) - self.truth
+        gradient = np.asarray(turned(self.rows) @ flat)
+        most = np.sqrt(self.weights.sum(axis=-1) * np.vecdot(self.weights, _squared_lengths(self.rows)))
+        at_zero = np.sqrt(dot(gradient, gradient))
+        return np.asarray(np.maximum(np.maximum(at_zero, 1e-3 * most), np.finfo(float).tiny))
 
-        logits = np.zeros((len(self.codes), self.n_outputs))
-        weigh_losses(logits, self.codes, self.weights, residual := np.empty_like(logits))
-        most = np.sqrt(self.weights.sum() * (self.weights @ _squared_lengths(self.rows)))
-        at_zero = float(np.linalg.norm(self.rows.T @ residual))
-        return max(at_zero, 1e-3 * float(most), float(np.finfo(float).tiny))
+    def goal(self, T: Floats, slope_goal: Floats) -> Floats:
+        """Return the slope to stop at: `slope_goal`, or less if coefficients may still be off by more than 1e-4.
+
+        A gradient g leaves them no more than |g| / penalty to go, however flat the loss is.
+        """
+        error_goal = _COEFFICIENT_ERROR * np.sqrt(self.penalty[0, 0])
+        return np.asarray(np.minimum(slope_goal, error_goal * np.sqrt(dot(self.penalty * T, T))))
 
 
-def minimize(problem: Problem, T: Floats, *, exact: bool, tolerance: float) -> Found:
-    """Return the optimum, by Newton steps from T.
-
-    A model is done when its gradient is `tolerance` of that at zero, and so small that coefficients are right to well
-    below 1e-4: a gradient g leaves them no more than |g| / penalty to go, however flat the loss is.
-    """
+def minimize(problem: Problem, T: Floats, *, tolerance: float) -> Found:
+    """Return the optimum, by Newton steps from T: where the gradient is `tolerance` of that at zero, or smaller."""
     scale = problem.slope_at_zero()
-    slope_goal = tolerance * scale
-    error_goal = _COEFFICIENT_ERROR * np.sqrt(problem.penalty[0, 0])
-    # A constant that all classes share changes no probability, and the penalty wants it zero.
-    if problem.n_outputs > 1:
-        T = T - T.mean(axis=1, keepdims=True)
-    if exact:
-        from minmargin.learners.newton.kernels import minimize_exactly  # noqa: PLC0415 - imports numba
-
-        dense = problem.rows.toarray() if isinstance(problem.rows, sparse.csr_array) else problem.rows
-        data = np.ascontiguousarray(dense), problem.codes, problem.weights, problem.penalty
-        limits = slope_goal, error_goal, MOST_STEPS, _MOST_HALVINGS, _ROUNDING
-        T, slope, steps = minimize_exactly(*data, np.ascontiguousarray(T), *limits)
-        return Found(T, slope / scale, steps)
     point, steps, in_float64 = problem.at(T), 0, False
     with np.errstate(over="ignore"):
         rows = problem.rows.astype(np.float32)
     while steps < MOST_STEPS:
-        goal = min(slope_goal, error_goal * np.sqrt(np.vdot(problem.penalty * T, T)))
+        goal = problem.goal(T, tolerance * scale)
         if point.slope <= goal:
             break
         # Far from the optimum a rough direction is as good as an exact one; near it each step should gain more.
-        accuracy = max(min(0.3, 10.0 * np.sqrt(point.slope / scale)), 0.3 * goal / point.slope)
+        accuracy = max(min(0.3, 10.0 * float(np.sqrt(point.slope / scale))), 0.3 * float(goal / point.slope))
         with np.errstate(over="ignore", invalid="ignore"):
             direction = _newton_direction(rows, problem, point, accuracy)
         step = _descend(problem, T, point, direction)
@@ -116,63 +127,87 @@ def minimize(problem: Problem, T: Floats, *, exact: bool, tolerance: float) -> F
             break  # at the optimum as far as float64 can tell
         else:
             rows, in_float64 = problem.rows, True
-    return Found(T, point.slope / scale, steps)
+    return Found(T, float(point.slope / scale), steps)
 
 
 def _descend(problem: Problem, T: Floats, point: Point, direction: Floats) -> tuple[Floats, Point] | None:
     """Return the first point at 1, 1/2, 1/4, ... of the direction that is low enough; None if there is none."""
-    decline = float(np.vdot(direction, point.gradient))
+    decline = dot(direction, point.gradient)
     if not decline < 0.0:  # features so large that float32 cannot hold their squares
         return None
-    noise = _ROUNDING * abs(point.loss)
     length = 1.0
-    for _ in range(_MOST_HALVINGS):
+    for _ in range(MOST_HALVINGS):
         candidate = T + length * direction
         reached = problem.at(candidate)
-        gained = point.loss - reached.loss
-        if gained > noise and gained >= -1e-4 * length * decline:
-            return candidate, reached
-        # Near the optimum the loss is flat to the last bit: there only a smaller gradient counts as progress.
-        if gained >= -noise and reached.slope < 0.9 * point.slope:
+        if is_low_enough(reached, point.loss, point.slope, length * decline):
             return candidate, reached
         length *= 0.5
     return None
 
 
-def _newton_direction(rows: Matrix, problem: Problem, point: Point, accuracy: float) -> Floats:
-    """Return Newton's direction by conjugate gradients, in the precision of `rows`."""
-    from minmargin.learners.newton.kernels import curve_logits, precondition  # noqa: PLC0415 - imports numba
+def is_low_enough(reached: Point, loss: Floats, slope: Floats, decline: Floats) -> NDArray[np.bool_]:
+    """Return whether a step has gained enough on a loss and slope, where a line would have declined by so much."""
+    gained, noise = loss - reached.loss, ROUNDING * np.abs(loss)
+    # Near the optimum the loss is flat to the last bit: there only a smaller gradient counts as progress.
+    return ((gained > noise) & (gained >= -1e-4 * decline)) | (
+        (gained >= -noise) & (reached.slope < 0.9 * slope)
+    )
 
+
+def _newton_direction(rows: Any, problem: Problem, point: Point, accuracy: float) -> Floats:
+    """Return Newton's direction by conjugate gradients, in the precision of `rows`."""
     kind = rows.dtype
-    P, weights = point.probabilities.astype(kind), problem.weights.astype(kind)
-    penalty = problem.penalty.astype(kind)
-    diagonal = np.asarray(_squares(rows).T @ (weights[:, np.newaxis] * P * (1 - P))) + penalty
+    P, penalty = point.probabilities.astype(kind), problem.penalty.astype(kind)
+    weighted = problem.weights.astype(kind)[:, np.newaxis] * P
+    diagonal = np.asarray(_squares(rows).T @ (weighted * (1 - P))) + penalty
     inverse = 1 / np.maximum(diagonal, np.finfo(kind).tiny)
+    share = inverse / inverse.sum(axis=1, keepdims=True)
+
+    def precondition(r: NDArray[Any]) -> NDArray[Any]:
+        # Coefficients of several classes sum to zero, so it is the inverse of the diagonal among such.
+        among = r - np.vecdot(r, share)[:, np.newaxis] if problem.n_outputs > 1 else r
+        return np.asarray(inverse * among)
+
     # Of length one: near the optimum, squares of the gradient itself would leave the range of float32.
     r = (-point.gradient / point.slope).astype(kind)
-    d, z = np.zeros_like(r), np.empty_like(r)
-    rho = precondition(r, inverse, z)
-    v, goal = z.copy(), accuracy**2 * rho
+    d, v = np.zeros_like(r), precondition(r)
+    rho = np.vdot(r, v)
+    goal = accuracy**2 * rho
     for _ in range(2 * r.size):
+        # The curvature of the loss, w (diag(p) - p p^T), or w p (1 - p), between two products with the rows.
         logits = np.asarray(rows @ v)
-        curve_logits(P, weights, logits)
-        Hv = np.asarray(rows.T @ logits) + penalty * v
+        logits -= np.vecdot(P, logits)[:, np.newaxis]
+        logits *= weighted
+        Hv = np.asarray(rows.T @ logits)
+        Hv += penalty * v
         curvature = np.vdot(v, Hv)
         if not (rho > goal and curvature > 0):
             break
-        length = kind.type(rho / curvature)
+        length = rho / curvature
         d += length * v
-        r -= length * Hv
-        before, rho = rho, precondition(r, inverse, z)
-        v = z + kind.type(rho / before) * v
+        Hv *= length
+        r -= Hv
+        z = precondition(r)
+        before, rho = rho, np.vdot(r, z)
+        v *= rho / before
+        v += z
     return np.asarray(point.slope * d.astype(np.float64))
 
 
-def _squares(rows: Matrix) -> Matrix:
+def turned(rows: Any) -> Any:
+    """Return rows, or each of several stacked ones, with columns first."""
+    return rows.T if isinstance(rows, sparse.csr_array) else rows.swapaxes(-1, -2)
+
+
+def dot(a: Floats, b: Floats) -> Floats:
+    """Return () the sum of the products of (q, O) numbers."""
+    size = a.shape[-2] * a.shape[-1]
+    return np.asarray(np.vecdot(a.reshape(*a.shape[:-2], size), b.reshape(*b.shape[:-2], size)))
+
+
+def _squares(rows: Any) -> Any:
     return rows.multiply(rows).tocsr() if isinstance(rows, sparse.csr_array) else rows * rows
 
 
-def _squared_lengths(rows: Matrix) -> Floats:
-    if isinstance(rows, sparse.csr_array):
-        return np.asarray(_squares(rows).sum(axis=1))
-    return np.asarray(np.einsum("iq,iq->i", rows, rows))
+def _squared_lengths(rows: Any) -> Floats:
+    return np.asarray(_squares(rows).sum(axis=-1))

@@ -5,15 +5,17 @@ Each member minimizes scikit-learn's objective,
     sum_i weights[k, i] * loss(y_i, x_i . T[:, k]) + |T[:, k]|^2 / (2 C)
 
 with a free intercept. What members have in common is done once: the rows are centered and turned to axes that suit
-all of them (`newton_views`), and all start from the base's optimum. Then each takes Newton steps on its own
-(`newton_steps`), over the rows that it counts at all, about two thirds of them in a bootstrap draw. So no bit of a
-member depends on which others are trained beside it, or on how many threads do it.
+all of them (`views`), and all start from the base's optimum. Then each takes Newton steps on its own
+(`steps`), over the rows that it counts at all, about two thirds of them in a bootstrap draw. Small members are
+stacked and take theirs side by side, over all rows (`exact`). No bit of a member depends on which others are
+trained beside it, or on how many threads do it.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.data.rows import Matrix
+from minmargin.learners.newton.exact import minimize_exactly
 from minmargin.learners.newton.steps import Problem, minimize
 from minmargin.learners.newton.views import (
     ColumnTransforms,
@@ -47,6 +50,8 @@ _AS_WELL_DENSE = 2_000_000  # entries up to which CSR rows are trained on as den
 _NEARLY_EMPTY = 0.05  # share of entries that are not zero below which they are not, as those of texts
 _ALWAYS_DENSE = 200_000  # entries up to which that makes no difference
 _WORTH_THREADS = 150_000  # entries times outputs from which a member takes longer than starting a thread
+_SMALL = 1 << 16  # entries times outputs up to which members are stacked, and
+_STACK = 1 << 18  # how many of them a stack may have: more would not stay in the cache
 _OWN_AXES = 400  # rows up to which a member with columns of its own finds axes of its own
 
 
@@ -102,27 +107,47 @@ def fit_together(
     exact = n_columns * n_outputs <= _FULL_HESSIAN
     view_of = _views(X, columns, row_space if exact else principal_axes, fit_intercept=fit_intercept)
 
-    def fit(member: int) -> tuple[Floats, Floats, float, int]:
-        kept = np.flatnonzero(weights[member])
-        view = view_of(member, kept)
-        penalty = np.full((view.rows.shape[1], 1), 1.0 / C)
+    size = X.shape[0] * n_columns * n_outputs
+    stacked = exact and size <= _SMALL
+
+    def fit(members: range) -> list[tuple[Floats, Floats, float, int]]:
+        kept = np.arange(X.shape[0]) if stacked else np.flatnonzero(weights[members[0]])
+        views = [view_of(member, kept) for member in members]
+        if len({view.rows.shape for view in views}) > 1:  # some have fewer axes: they cannot be stacked
+            return [each for member in members for each in fit(range(member, member + 1))]
+        rows: Any = views[0].rows
+        if exact:
+            dense = [view.rows.toarray() if sparse.issparse(view.rows) else view.rows for view in views]
+            rows = dense[0] if columns is None else np.stack(dense)
+        penalty = np.full((rows.shape[-1], 1), 1.0 / C)
         if fit_intercept:
             penalty[-1] = 0.0
-        problem = Problem(view.rows, codes[kept], n_outputs, weights[member, kept], penalty)
-        T = np.zeros((len(penalty), n_outputs))
+        own = weights[members.start : members.stop, kept]
+        problem = Problem(rows, codes[kept], n_outputs, own if exact else own[0], penalty)
+        T = np.zeros((*problem.weights.shape[:-1], len(penalty), n_outputs))
         if start is not None:
-            given = view.enter(start.coefficients[:, 0], start.intercepts[0])
+            given = np.array([view.enter(start.coefficients[:, 0], start.intercepts[0]) for view in views])
+            given = given if exact else given[0]
             # A member that sees the columns in its own way may be better off from zero.
-            T = given if columns is None or problem.at(given).loss < problem.at(T).loss else T
-        found = minimize(problem, T, exact=exact, tolerance=tolerance)
-        return (*view.leave(found.T), found.gradient, found.steps)
+            closer = columns is None or problem.at(given).loss < problem.at(T).loss
+            T = np.where(np.asarray(closer)[..., np.newaxis, np.newaxis], given, T)
+        # A constant that all classes share changes no probability, and the penalty wants it zero.
+        if n_outputs > 1:
+            T = T - T.mean(axis=-1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # the gradient tells whether it went well
+            found = (
+                minimize_exactly(problem, T, tolerance=tolerance)
+                if exact
+                else [minimize(problem, T, tolerance=tolerance)]
+            )
+        return [(*view.leave(each.T), *each[1:]) for view, each in zip(views, found, strict=True)]
 
-    n_members = len(weights)
+    n_members, n_together = len(weights), max(_STACK // size, 1) if stacked else 1
+    runs = [range(i, min(i + n_together, n_members)) for i in range(0, n_members, n_together)]
     coefficients, intercepts = np.empty((X.shape[1], n_members, n_outputs)), np.empty((n_members, n_outputs))
     gradient, steps = np.empty(n_members), np.empty(n_members, dtype=np.int64)
-    worth_threads = X.shape[0] * n_columns * n_outputs >= _WORTH_THREADS
-    fits = _each(fit, n_members, n_threads=effective_n_jobs(n_jobs) if worth_threads else 1)
-    for k, (T, constant, slope, n_steps) in enumerate(fits):
+    fits = _each(fit, runs, n_threads=effective_n_jobs(n_jobs) if size >= _WORTH_THREADS else 1)
+    for k, (T, constant, slope, n_steps) in enumerate(itertools.chain.from_iterable(fits)):
         coefficients[:, k], intercepts[k], gradient[k], steps[k] = T, constant, slope, n_steps
         on_member(k + 1)
     return Optimum(coefficients, intercepts, gradient, steps)
@@ -134,12 +159,12 @@ def _is_as_well_dense(X: sparse.csr_array[Any, Any]) -> bool:
     return n_entries <= _AS_WELL_DENSE and not nearly_empty
 
 
-def _each(fit: Callable[[int], Result], n_members: int, *, n_threads: int) -> Iterator[Result]:
+def _each(fit: Callable[[range], Result], runs: Sequence[range], *, n_threads: int) -> Iterator[Result]:
     if n_threads == 1:
-        yield from map(fit, range(n_members))
+        yield from map(fit, runs)
         return
     with ThreadPoolExecutor(n_threads) as threads:
-        yield from threads.map(fit, range(n_members))
+        yield from threads.map(fit, runs)
 
 
 def _views(
@@ -148,7 +173,7 @@ def _views(
     """Return what gives the view that a member has of the rows it counts."""
     if columns is None:
         shared = View.of(X, find_axes, fit_intercept=fit_intercept)
-        return lambda _, kept: shared.take(kept)
+        return lambda _, kept: shared if len(kept) == X.shape[0] else shared.take(kept)
     if isinstance(X, sparse.csr_array):
         # The free constant takes up the centers, so that CSR rows need not be centered. (Without one, no scaler does.)
         assert fit_intercept or not columns.center.any()
