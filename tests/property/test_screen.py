@@ -157,6 +157,7 @@ def test_the_rough_exponential_errs_no_more_than_is_allowed_for():
     assert (np.abs(rough - np.tanh(z.astype(np.float64) / 2)) <= allowed).all()
 
 
+@pytest.mark.usefixtures("large_work")
 def test_the_manifest_tells_how_many_rows_were_scored_exactly():
     rng = np.random.default_rng(0)
     X, pool = rng.normal(size=(60, 5)), rng.normal(size=(100_000, 5))
