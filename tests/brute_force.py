@@ -1,25 +1,122 @@
-"""The oracle for selection: every class score of the whole pool at once, then a full sort.
+"""The oracle for selection: every class score of the whole pool at once, one Python number at a time, then a full sort.
 
-It shares the formulas of `margins` (tested on their own) with the package, and nothing else: no blocks, no
-TopB, no kernels, no threads.
+It has formulas of its own. Of the package it uses what is tested by itself and whose bits cannot be had otherwise: the
+canonical exponential (and logarithm), and the seeds. No blocks, no TopB, no kernels, no threads.
+
+The contract suites go by the tables `ROW_SCORES` and `BATCHES`: every strategy of the package stands in one of them.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy import sparse
 
-from minmargin import margins
+from minmargin.margins import exp_nonpositive
 from minmargin.seeds import SeedTree
+from minmargin.strategies import resolve_strategy
 
+
+class Row(NamedTuple):
+    """A row of the pool: its class scores under the base and under each member, its random number, its features."""
+
+    base: list[float]
+    members: list[list[float]]
+    uniform: float
+    x: list[float]
+
+
+def mean(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values)
+
+
+def margin(scores):
+    highest, second = sorted(scores, reverse=True)[:2]
+    return highest - second
+
+
+def votes_for(members, code):
+    return sum(scores.index(max(scores)) == code for scores in members)
+
+
+def variance(values):
+    center = mean(values)
+    return mean([(value - center) * (value - center) for value in values])
+
+
+def min_margin(row):
+    return min(margin(scores) for scores in row.members)
+
+
+def mean_margin(row):
+    return mean([margin(scores) for scores in row.members])
+
+
+def margin_of_mean(row):
+    return margin([mean(of_class) for of_class in zip(*row.members, strict=True)])
+
+
+def vote_margin(row):
+    return margin([votes_for(row.members, code) for code in range(len(row.base))]) / len(row.members)
+
+
+def var_softmax(row):
+    total = 0.0
+    for of_class in zip(*row.members, strict=True):
+        total += variance(of_class)
+    return -total
+
+
+#: Strategies that score each row by itself: what they must give for one row.
 ROW_SCORES = {
-    "min-margin": lambda base, members, uniform: margins.min_margin(members),
-    "margin": lambda base, members, uniform: margins.margin(base),
-    "mean-margin": lambda base, members, uniform: margins.mean_margin(members),
-    "margin-of-mean": lambda base, members, uniform: margins.margin_of_mean(members),
-    "committee": lambda base, members, uniform: margins.vote_margin(members),
-    "var-softmax": lambda base, members, uniform: margins.negative_variance(members),
-    "random": lambda base, members, uniform: uniform,
+    "min-margin": min_margin,
+    "margin": lambda row: margin(row.base),
+    "mean-margin": mean_margin,
+    "margin-of-mean": margin_of_mean,
+    "committee": vote_margin,
+    "var-softmax": var_softmax,
+    "random": lambda row: row.uniform,
+    "true-margin": lambda row: abs(row.x[0]),
 }
+
+
+def pick(strategy, base, members, vectors, labeled_vectors, batch_size, seed, out=(), X=None):
+    """Return the rows and scores of the batch that `strategy` must pick; the rows `out` score infinity.
+
+    `X` are the rows in the learner's form, if it is another one than that of the vectors.
+    """
+    pool = Pool(base, members, vectors if X is None else X, vectors, labeled_vectors, seed, list(out))
+    return batch_of(strategy)(pool, batch_size)
+
+
+def row_scores(strategy, base, members, seed, X):
+    """Return the scores that `strategy`, which scores each row by itself, must give to all rows."""
+    return Pool(base, members, X, X, X, seed).scores(ROW_SCORES[strategy])
+
+
+def batch_of(strategy):
+    """Return the oracle of a strategy's batches, or say that it has none."""
+    if strategy in ROW_SCORES:
+        return lambda pool, batch_size: pool.lowest(pool.scores(ROW_SCORES[strategy]), batch_size)
+    assert strategy in BATCHES, (
+        f"Strategy {strategy!r} has no oracle. Write down in tests/brute_force.py what it must give: in ROW_SCORES if "
+        "it scores each row by itself, else in BATCHES."
+    )
+    return BATCHES[strategy]
+
+
+def made(strategy):
+    """Return a strategy of the package by name; one that has to be given a function gets one."""
+
+    def first_feature(X):  # in here, so that it can travel to where this module is not known
+        return np.abs(np.asarray(X.toarray() if sparse.issparse(X) else X, np.float64)[:, 0])
+
+    options = {"true-margin": {"function": first_feature}}
+    return resolve_strategy(strategy, **options.get(strategy, {}))
 
 
 def in_order(scores, seed):
@@ -28,42 +125,75 @@ def in_order(scores, seed):
     return np.lexsort((rows, SeedTree(seed).ties(rows), scores))
 
 
-def pick(strategy, base, members, vectors, labeled_vectors, batch_size, seed, out=()):
-    """Return the rows and scores of the batch that `strategy` must pick; the rows `out` score infinity."""
-    out = list(out)
-    uniform = SeedTree(seed).uniform(np.arange(len(base)))
-    if strategy in ROW_SCORES:
-        scores = ROW_SCORES[strategy](base, members, uniform).copy()
-        scores[out] = np.inf
-        rows = in_order(scores, seed)[:batch_size]
+class Pool(NamedTuple):
+    """Everything that a strategy may know of a pool. The rows `out` must not be picked."""
+
+    base: np.ndarray
+    members: np.ndarray
+    X: np.ndarray
+    vectors: np.ndarray
+    labeled_vectors: np.ndarray
+    seed: int
+    out: list[int] = []  # noqa: RUF012 - never written to
+
+    def scores(self, formula):
+        """Return a score of every row, which is infinite for the rows that are out."""
+        uniform = SeedTree(self.seed).uniform(np.arange(len(self.base))).tolist()
+        X = self.X.toarray() if sparse.issparse(self.X) else np.asarray(self.X)
+        scores = [
+            formula(Row(self.base[n].tolist(), self.members[:, n].tolist(), uniform[n], X[n].tolist()))
+            for n in range(len(self.base))
+        ]
+        return np.array([np.inf if n in self.out else score for n, score in enumerate(scores)])
+
+    def lowest(self, scores, batch_size):
+        rows = in_order(scores, self.seed)[:batch_size]
         return rows, scores[rows]
-    if strategy == "random-margin-mix":
-        margin = margins.margin(base)
-        margin[out] = uniform[out] = np.inf
-        by_margin = in_order(margin, seed)[: (batch_size + 1) // 2]
-        rest = [row for row in in_order(uniform, seed) if row not in by_margin]
-        by_chance = np.array(rest[: batch_size - len(by_margin)], dtype=np.int64)
-        return np.r_[by_margin, by_chance], np.r_[margin[by_margin], uniform[by_chance]]
-    return pick_greedily(strategy, margins.margin(base), vectors, labeled_vectors, batch_size, seed, out)
 
 
-def pick_greedily(strategy, margin, vectors, labeled_vectors, batch_size, seed, out=()):
+def pick_mix(pool, batch_size):
+    """Return half the batch by margin, and the other half at random from the rest."""
+    uniform = pool.scores(ROW_SCORES["random"])
+    by_margin, margins = pool.lowest(pool.scores(ROW_SCORES["margin"]), (batch_size + 1) // 2)
+    rest = [row for row in in_order(uniform, pool.seed).tolist() if row not in by_margin]
+    by_chance = np.array(rest[: batch_size - len(by_margin)], dtype=np.int64)
+    return np.r_[by_margin, by_chance], np.r_[margins, uniform[by_chance]]
+
+
+def pick_balanced(pool, batch_size):
+    margins = pool.scores(ROW_SCORES["margin"])
+    return pick_greedily(pool, [], lambda closest: 0.5 * margins + 0.5 * closest, batch_size)
+
+
+def pick_centers(pool, batch_size):
+    return pick_greedily(pool, list(dense(pool.labeled_vectors)), lambda closest: closest - 1.0, batch_size)
+
+
+def pick_greedily(pool, centers, score_of, batch_size):
     """Return the greedy batch, with every cosine computed anew for every pick: O(B^2 n D)."""
-    centers = [] if strategy == "balanced-margin" else list(labeled_vectors)
+    vectors = dense(pool.vectors)
     picked, scores = [], []
     for _ in range(batch_size):
-        likeness = np.array([[cosine(z, s) for s in centers] for z in vectors])
-        if strategy == "balanced-margin":
-            closest = likeness.max(axis=1) if centers else np.zeros(len(vectors))
-            score = 0.5 * margin + 0.5 * closest
-        else:
-            score = likeness.max(axis=1) - 1.0
-        score[[*picked, *out]] = np.inf
-        best = in_order(score, seed)[0]
+        closest = np.array([max((cosine(z, s) for s in centers), default=0.0) for z in vectors])
+        score = score_of(closest)
+        score[[*picked, *pool.out]] = np.inf
+        best = in_order(score, pool.seed)[0]
         picked.append(best)
         scores.append(score[best])
         centers.append(vectors[best])
     return np.array(picked), np.array(scores)
+
+
+#: Strategies in which picks depend on each other: the rows and scores of their batch.
+BATCHES = {
+    "random-margin-mix": pick_mix,
+    "balanced-margin": pick_balanced,
+    "k-centers": pick_centers,
+}
+
+
+def dense(vectors):
+    return vectors.toarray() if sparse.issparse(vectors) else vectors
 
 
 def cosine(a, b):
@@ -79,9 +209,43 @@ def cosine(a, b):
 
 def linear_class_scores(X, weights, intercepts, *, softmax=True):
     """Return (K, n, C): class scores of linear models, features added in order, in plain numpy."""
-    logits = np.repeat(intercepts[:, np.newaxis, :], len(X), axis=1)
+    logits = np.repeat(intercepts[:, np.newaxis, :], X.shape[0], axis=1)
     for d in range(X.shape[1]):
         logits = logits + X[:, d].astype(np.float64)[np.newaxis, :, np.newaxis] * weights[d][:, np.newaxis, :]
-    if not softmax:
-        return np.concatenate([-logits, logits], axis=2) if logits.shape[2] == 1 else logits
-    return margins.sigmoid_pair(logits[..., 0]) if logits.shape[2] == 1 else margins.softmax(logits)
+    if logits.shape[2] == 1:  # of two classes; the first one's logit is 0, or the opposite
+        logits = np.concatenate([np.zeros_like(logits) if softmax else -logits, logits], axis=2)
+    return probabilities(logits) if softmax else logits
+
+
+def network_class_scores(X, networks, center):
+    """Return (K, n, C): class scores of networks, in plain numpy."""
+    return probabilities(network_logits(X, networks, center))
+
+
+def network_logits(X, networks, center):
+    """Return (K, n, C): logits of float64 networks, inputs added in order to the bias.
+
+    `center` is what is subtracted from the (n, D) rows first.
+    """
+    rows = X.astype(np.float64) - center.astype(np.float64)
+    values = np.repeat(rows[np.newaxis], networks.n_networks, axis=0)
+    for layer, (weights, biases) in enumerate(zip(networks.weights, networks.biases, strict=True)):
+        if layer:
+            values = np.where(values <= 0.0, 0.0, values)
+        sums = np.repeat(biases[:, np.newaxis, :], len(X), axis=1)
+        for d in range(weights.shape[1]):
+            sums = sums + values[:, :, d, np.newaxis] * weights[:, np.newaxis, d]
+        values = sums
+    return values
+
+
+def probabilities(logits):
+    """Return e^logit of each class by that of all, added in the order of the classes."""
+    highest = logits[..., 0]
+    for c in range(1, logits.shape[-1]):
+        highest = np.maximum(highest, logits[..., c])
+    weights = [exp_nonpositive(logits[..., c] - highest) for c in range(logits.shape[-1])]
+    total = weights[0]
+    for weight in weights[1:]:
+        total = total + weight
+    return np.stack([weight / total for weight in weights], axis=-1)

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
+import brute_force
 from minmargin.compute.networks.dense import DenseNetworks
-from minmargin.compute.networks.forward import reference_logits
 
 
 def random_networks(rng, n_networks, widths, scales=1.0):
@@ -30,7 +30,7 @@ def rows_on_a_boundary(rng, networks, center, n, scale=1.0):
     first = networks.take(slice(0, 1))
 
     def predicted(X):
-        return reference_logits(X, first, center)[0].argmax(axis=1)
+        return brute_force.network_logits(X, first, center)[0].argmax(axis=1)
 
     of_start = predicted(start)
     for _ in range(45):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minmargin import margins
+from minmargin.compute.kernels import LinearModels
 from minmargin.topb import Cut
 
 #: The scores that a screen of members may be asked for, as the reference defines them.
@@ -12,9 +13,14 @@ SCORES = {
     "min-margin": margins.min_margin,
     "mean-margin": margins.mean_margin,
     "margin-of-mean": margins.margin_of_mean,
-    "committee": margins.vote_margin,
+    "committee": lambda members: margins.margin(margins.votes(members)) / len(members),
     "var-softmax": margins.negative_variance,
 }
+
+
+def linear_class_scores(X, weights, intercepts, *, softmax=True):
+    """Return (K, n, C): the canonical class scores of rows under K linear models."""
+    return LinearModels(weights, intercepts, softmax=softmax).class_scores(X)
 
 
 def links(score):

@@ -6,7 +6,7 @@ such block per member. Class scores are probabilities, or the values of a `decis
 
 Two rules keep the results equal to the bit on every machine. Sums over members or classes are
 written as loops, because the order in which numpy adds along an axis is its own business. And the
-exponential is made here of + - * / only, because libm's differs from one CPU to the next.
+exponential and the logarithm are made here of + - * / only, because libm's differ from one CPU to the next.
 """
 
 from __future__ import annotations
@@ -47,6 +47,21 @@ EXP_COEFFICIENTS = (
     0.16666666666666666,
     0.5,
 )
+SQRT_HALF = 0.7071067811865476
+# 2/23, 2/21, ... 2/3: the series of log((1 + s) / (1 - s)) / s - 2, in powers of s^2, on |s| <= 0.172.
+LOG_COEFFICIENTS = (
+    0.08695652173913043,
+    0.09523809523809523,
+    0.10526315789473684,
+    0.11764705882352941,
+    0.13333333333333333,
+    0.15384615384615385,
+    0.18181818181818182,
+    0.2222222222222222,
+    0.2857142857142857,
+    0.4,
+    0.6666666666666666,
+)
 
 
 def exp_nonpositive(x: Floats) -> Floats:
@@ -60,6 +75,28 @@ def exp_nonpositive(x: Floats) -> Floats:
     mantissa = 1.0 + (r + r * r * series)
     power = ((halvings.astype(np.int64) + 1023) << 52).view(np.float64)
     return np.where(x < EXP_UNDERFLOW, 0.0, mantissa * power)
+
+
+def log(x: Floats) -> Floats:
+    """Return the natural logarithm of finite x >= 0, within 1 ulp, by the same rounding steps on every machine.
+
+    log(0) is -inf, and of a number below 0 it is NaN; neither warns. A share p of 0 therefore needs a word of its own
+    in p log(p): `np.where(p > 0, p, 1.0)` before the logarithm makes the product 0, which is its limit.
+    """
+    # x = (1 + f) * 2^k with 1 + f between sqrt(1/2) and sqrt(2); frexp only takes the bits apart.
+    fraction, power = np.frexp(np.where(x > 0, x, 1.0))
+    low = fraction < SQRT_HALF
+    f = np.where(low, 2.0 * fraction, fraction) - 1.0
+    k = power - low.astype(np.float64)
+    s = f / (2.0 + f)
+    square = s * s
+    series = np.full_like(square, LOG_COEFFICIENTS[0])
+    for coefficient in LOG_COEFFICIENTS[1:]:
+        series = series * square + coefficient
+    # log(1 + f) = f - f^2/2 + s * (f^2/2 + series): the large parts are exact, and are added last.
+    half = 0.5 * f * f
+    found = k * LN2_HIGH - ((half - (s * (half + square * series) + k * LN2_LOW)) - f)
+    return np.where(x > 0, found, np.where(x == 0, -np.inf, np.nan))
 
 
 def softmax(logits: Floats) -> Floats:
@@ -161,12 +198,6 @@ def min_margin(members: Floats) -> Floats:
     return np.asarray(margin(members).min(axis=0))
 
 
-def closest_member(members: Floats) -> NDArray[np.intp]:
-    """Return which member has the smallest margin; the earlier member wins a tie."""
-    closest: NDArray[np.intp] = margin(members).argmin(axis=0)
-    return closest
-
-
 class MemberMargins(NamedTuple):
     """The margins (K, n) under every member, and the class scores (n, C) under the closest one."""
 
@@ -214,11 +245,6 @@ def votes(members: Iterable[Floats]) -> Floats:
             counts = np.zeros(scores.shape)
         counts[np.arange(len(scores)), scores.argmax(axis=-1)] += 1.0
     return counts
-
-
-def vote_margin(members: Floats) -> Floats:
-    """Return query by bagging: (votes of the top class - votes of the second) / K (Abe 1998)."""
-    return margin(votes(members)) / len(members)
 
 
 def negative_variance(members: Floats) -> Floats:

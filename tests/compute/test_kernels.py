@@ -14,6 +14,10 @@ from minmargin.compute.canonical import LinearModels
 from minmargin.compute.cpu import simd
 
 
+def class_scores(X, weights, intercepts, *, softmax=True):
+    return kernels.LinearModels(weights, intercepts, softmax=softmax).class_scores(X)
+
+
 def problem(seed, n, n_features, n_models, n_outputs, dtype, scale=1.0):
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(n, n_features)) * scale * (rng.random((n, n_features)) < 0.7)).astype(dtype)
@@ -36,9 +40,7 @@ def test_class_scores_equal_the_numpy_reference_to_the_bit(
     X, weights, intercepts = problem(seed, n, n_features, n_models, n_outputs, dtype, scale)
     expected = linear_class_scores(X, weights, intercepts, softmax=softmax)
     for rows in (X, sparse.csr_array(X)):
-        np.testing.assert_array_equal(
-            kernels.linear_class_scores(rows, weights, intercepts, softmax=softmax), expected
-        )
+        np.testing.assert_array_equal(class_scores(rows, weights, intercepts, softmax=softmax), expected)
         np.testing.assert_array_equal(
             margins.linear_class_scores(rows, weights, intercepts, probabilistic=softmax), expected
         )
@@ -79,16 +81,12 @@ def test_the_size_of_the_work_decides_who_does_it(as_csr, monkeypatch):
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_class_scores_do_not_depend_on_layout_or_neighbors(n_outputs):
     X, weights, intercepts = problem(0, 101, 17, 4, n_outputs, np.float64)
-    whole = kernels.linear_class_scores(X, weights, intercepts)
+    whole = class_scores(X, weights, intercepts)
     for start, stop in [(0, 1), (3, 11), (50, 101)]:
-        part = kernels.linear_class_scores(X[start:stop], weights, intercepts)
+        part = class_scores(X[start:stop], weights, intercepts)
         np.testing.assert_array_equal(part, whole[:, start:stop])
-    np.testing.assert_array_equal(
-        kernels.linear_class_scores(np.asfortranarray(X), weights, intercepts), whole
-    )
-    np.testing.assert_array_equal(
-        kernels.linear_class_scores(sparse.csr_array(X), weights, intercepts), whole
-    )
+    np.testing.assert_array_equal(class_scores(np.asfortranarray(X), weights, intercepts), whole)
+    np.testing.assert_array_equal(class_scores(sparse.csr_array(X), weights, intercepts), whole)
 
 
 @given(

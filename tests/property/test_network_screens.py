@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import brute_force
 from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_rows
 from minmargin.compute.networks.dense import DenseNetworks, join
-from minmargin.compute.networks.forward import NetworkModels, reference_logits
+from minmargin.compute.networks.forward import NetworkModels
 from minmargin.compute.networks.screen import NetworkScreen, ScreenedNetworks
 from random_networks import random_networks, rows_on_a_boundary
 from soundness import SCORES, assert_keeps_what_belongs
@@ -28,7 +28,7 @@ HIDDEN = st.lists(st.integers(1, 40), max_size=3)
 def assert_logits_within_their_error(X, networks, center):
     models = ScreenedNetworks.of(networks, center)
     with np.errstate(all="ignore"):
-        exact = reference_logits(X, networks, center)
+        exact = brute_force.network_logits(X, networks, center)
     for products in (models.coarse, models.fine):
         logits, errors, _ = models.logits(X, products)
         known = errors < np.inf

@@ -12,9 +12,8 @@ from minmargin.compute import bounds
 from minmargin.compute.cpu import llvm
 from minmargin.compute.cpu.screen import LinearScreen
 from minmargin.compute.cpu.simd import add_margins
-from minmargin.compute.kernels import linear_class_scores
 from minmargin.topb import Cut
-from soundness import SCORES, assert_keeps_what_belongs, links
+from soundness import SCORES, assert_keeps_what_belongs, linear_class_scores, links
 
 SCALES = [1e-45, 1e-38, 1e-20, 1e-3, 1.0, 1e3, 1e10, 1e25, 1e38]
 

@@ -33,21 +33,6 @@ from minmargin.compute.cpu.simd import (
 from minmargin.data.rows import Matrix
 
 
-def linear_class_scores(
-    X: Matrix, weights: NDArray[np.float64], intercepts: NDArray[np.float64], *, softmax: bool = True
-) -> NDArray[np.float64]:
-    """Return (K, n, C): the class scores under K linear models, canonically.
-
-    Args:
-        X: (n, D) rows, dense of any float type or CSR with sorted indices.
-        weights: (D, K, O) with one output O per class, or a single one for two classes.
-        intercepts: (K, O).
-        softmax: whether class scores are the softmax of the logits; otherwise they are the logits themselves, and
-            -logit and logit for two classes.
-    """
-    return LinearModels(weights, intercepts, softmax=softmax).class_scores(X)
-
-
 @dataclass(frozen=True)
 class LinearModels:
     """K linear models, ready to be asked for canonical class scores many times."""

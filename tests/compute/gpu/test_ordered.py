@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import brute_force
 from minmargin.compute.kernels import LinearModels
-from minmargin.compute.networks.forward import NetworkModels, reference_logits
+from minmargin.compute.networks.forward import NetworkModels
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.networks.scorer import NetworkScorer
 from random_networks import random_networks
@@ -44,7 +45,7 @@ def test_networks(device, widths, dtype):
     networks = random_networks(rng, 3, widths)
     X, center = rows_of_all_sizes(rng, 71, widths[0], dtype), rng.normal(size=widths[0]).astype(np.float32)
     layers = OrderedLayers(networks.weights, networks.biases, center, device)
-    expected = reference_logits(X, networks, center)
+    expected = brute_force.network_logits(X, networks, center)
     np.testing.assert_array_equal(layers.logits(X).transpose(0, 2, 1), expected)
     on_cpu = NetworkModels(networks, center)
     on_device = DeviceModels(on_cpu, layers, (3, widths[-1]), softmax=True)

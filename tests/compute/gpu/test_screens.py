@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 import minmargin as mm
 from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_rows
 from minmargin import margins
-from minmargin.compute.kernels import linear_class_scores
 from minmargin.compute.networks.forward import NetworkModels
 from minmargin.data.rows import ColumnBlock
 from minmargin.learners.linear import LinearScorer
 from random_networks import random_networks, rows_on_a_boundary
-from soundness import SCORES, assert_keeps_what_belongs, links
+from soundness import SCORES, assert_keeps_what_belongs, linear_class_scores, links
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")

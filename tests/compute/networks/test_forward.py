@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
+import brute_force
 from minmargin.compute.networks import forward
 from minmargin.compute.networks.dense import DenseNetworks
-from minmargin.compute.networks.forward import NetworkModels, reference_class_scores
+from minmargin.compute.networks.forward import NetworkModels
 from random_networks import random_networks
 
 
@@ -33,7 +34,7 @@ def test_the_reference_is_the_network():
     rng = np.random.default_rng(0)
     networks, center = random_networks(rng, 3, (4, 5, 3)), rng.normal(size=4).astype(np.float32)
     X = rng.normal(size=(6, 4))
-    scores = reference_class_scores(X, networks, center)
+    scores = brute_force.network_class_scores(X, networks, center)
     expected = [[one_class_score(x, networks, center, k) for x in X] for k in range(3)]
     np.testing.assert_allclose(scores, expected, rtol=1e-14)
 
@@ -57,7 +58,7 @@ def test_class_scores_equal_the_numpy_reference_to_the_bit(
     center = (rng.normal(size=n_features) * 100).astype(np.float32)
     scores = NetworkModels(networks, center).class_scores(X)
     assert scores.shape == (n_networks, n, n_classes)
-    np.testing.assert_array_equal(scores, reference_class_scores(X, networks, center))
+    np.testing.assert_array_equal(scores, brute_force.network_class_scores(X, networks, center))
 
 
 def test_class_scores_do_not_depend_on_layout_or_neighbors():

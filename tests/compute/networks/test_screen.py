@@ -5,23 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import brute_force
 from minmargin import margins
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, spectral_bound
-from minmargin.compute.networks.forward import NetworkModels, reference_logits
+from minmargin.compute.networks.forward import NetworkModels
 from minmargin.compute.networks.screen import NetworkScreen, ScreenedNetworks
 from minmargin.data.rows import ColumnBlock
 from minmargin.learners.networks.scorer import NetworkScorer
 from minmargin.topb import Cut
 from random_networks import random_networks
-
-SCORES = {
-    "min-margin": margins.min_margin,
-    "mean-margin": margins.mean_margin,
-    "margin-of-mean": margins.margin_of_mean,
-    "committee": margins.vote_margin,
-    "var-softmax": margins.negative_variance,
-}
+from soundness import SCORES
 
 
 def screen_of(networks, center, score="min-margin"):
@@ -89,7 +83,7 @@ def test_sums_that_always_round_the_same_way_stay_within_the_error():
     networks = DenseNetworks((weights,), (np.zeros((1, 2)),))
     models = ScreenedNetworks.of(networks, np.zeros(128))
     logits, errors, _ = models.logits(X, models.coarse)
-    off = np.abs(logits - reference_logits(X, networks, models.center)).max()
+    off = np.abs(logits - brute_force.network_logits(X, networks, models.center)).max()
     assert off <= errors[0] < 2.0 * 128 * 2.0**-24
 
 

@@ -17,40 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin import margins
 from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import DOUBLE_LANES
 from minmargin.compute.cpu.simd import GROUP, SQUARE, aligned, multiply_in_order, pack, turn
 from minmargin.compute.kernels import to_class_scores
 from minmargin.compute.networks.dense import DenseNetworks
-
-
-def reference_logits(X: NDArray[Any], networks: DenseNetworks, center: NDArray[Any]) -> NDArray[np.float64]:
-    """Return (K, n, C): the logits of (n, D) rows, in plain numpy: what the compiled path is held to.
-
-    Args:
-        X: rows of any float type.
-        networks: float64.
-        center: (D,) what is subtracted from the rows first.
-    """
-    rows = X.astype(np.float64) - center.astype(np.float64)
-    values = np.repeat(rows[np.newaxis], networks.n_networks, axis=0)
-    for layer, (weights, biases) in enumerate(zip(networks.weights, networks.biases, strict=True)):
-        if layer:
-            values = np.where(values <= 0.0, 0.0, values)
-        sums = np.repeat(biases[:, np.newaxis, :], len(X), axis=1)
-        for d in range(weights.shape[1]):
-            sums = sums + values[:, :, d, np.newaxis] * weights[:, np.newaxis, d]
-        values = sums
-    return values
-
-
-def reference_class_scores(
-    X: NDArray[Any], networks: DenseNetworks, center: NDArray[Any]
-) -> NDArray[np.float64]:
-    """Return (K, n, C): the class scores of (n, D) rows, in plain numpy."""
-    return margins.softmax(reference_logits(X, networks, center))
-
 
 _PANELS = 8  # of rows, that go through a layer together
 
