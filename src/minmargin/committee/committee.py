@@ -18,7 +18,6 @@ from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
-from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_large
 from minmargin.pools.files import stamps_of
 from minmargin.scan.checkpoint import Checkpoint
@@ -107,8 +106,7 @@ class Committee:
             )
         how = Execution.of(**execution)
         scan = self._scan(self.match(pool, features=features), how, device=None if fast else "cpu")
-        score: ScoreName | None = getattr(by, "screen", None)
-        screen = scan.screen(score) if fast and score is not None else None
+        screen = scan.screen(by.screen) if fast and by.screen is not None else None
         return scan.scores(by) if screen is None else scan.rough_scores(screen)
 
     def class_scores(
@@ -207,7 +205,7 @@ class Committee:
         execution = scan.execution
         return {
             "strategy": strategy.name,
-            "strategy_options": getattr(strategy, "options", {}),
+            "strategy_options": dict(strategy.options),
             "batch_size": batch_size,
             "learner": self.provenance.learner,
             "n_models": self.n_models,

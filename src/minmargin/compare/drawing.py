@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,37 +15,20 @@ from minmargin.compare.words import Words
 from minmargin.errors import InputError
 from minmargin.files import write_whole
 from minmargin.report.drawing import COLORS, Axes, Figure, drawn, inline
+from minmargin.strategies import Look, entry_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 _FORMATS = (".png", ".svg", ".pdf")
-_SOLID = "-"
-
-
-class _Look(NamedTuple):
-    """How a line is drawn."""
-
-    color: str
-    style: Any = _SOLID
-    width: float = 1.4
-
-
-#: Strategies have the colors that they have elsewhere, as far as a page has enough.
-_LOOKS: Mapping[str, _Look] = {
-    "min-margin": _Look("vermilion", width=2.2),
-    "margin": _Look("blue", width=1.8),
-    "random": _Look("muted", (0, (4, 2)), 1.6),
-    "committee": _Look("green"),
-    "var-softmax": _Look("purple"),
-    "random-margin-mix": _Look("gold"),
-    "mean-margin": _Look("blue", (0, (5, 1.5, 1, 1.5))),
-    "margin-of-mean": _Look("purple", (0, (1, 1.5))),
-    "balanced-margin": _Look("gold", (0, (5, 1.5, 1, 1.5))),
-    "k-centers": _Look("green", (0, (3, 1.5))),
-    "true-margin": _Look("ink", (0, (1, 1.2)), 1.6),
-}
-_OTHERS = [_Look(color, (0, (2, 1))) for color in ("ink", "green", "purple", "gold", "blue")]
+#: Of strategies that were registered without a look.
+_OTHERS = [
+    Look("ink", (0, (2, 1))),
+    Look("green", (0, (2, 1))),
+    Look("purple", (0, (2, 1))),
+    Look("gold", (0, (2, 1))),
+    Look("blue", (0, (2, 1))),
+]
 _IN_ROUNDS = ["o", "s", "^", "D"]  # rounds are told apart by marks
 
 
@@ -150,11 +133,17 @@ def _draw_line(
     )
 
 
-def _look(line: Line, lines: Sequence[Line]) -> _Look:
-    if line.strategy in _LOOKS:
-        return _LOOKS[line.strategy]
-    others = list(dict.fromkeys(each.strategy for each in lines if each.strategy not in _LOOKS))
+def _look(line: Line, lines: Sequence[Line]) -> Look:
+    own = _own_look(line)
+    if own is not None:
+        return own
+    others = list(dict.fromkeys(each.strategy for each in lines if _own_look(each) is None))
     return _OTHERS[others.index(line.strategy) % len(_OTHERS)]
+
+
+def _own_look(line: Line) -> Look | None:
+    entry = entry_of(line.strategy)
+    return None if entry is None else entry.look
 
 
 def _add_legend(figure: Figure, played: Played, width: float) -> None:

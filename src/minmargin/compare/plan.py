@@ -199,7 +199,7 @@ def _games(
 
 def _described(strategy: Strategy) -> str:
     """Return a strategy's name, with the options that were given."""
-    options = {name: value for name, value in getattr(strategy, "options", {}).items() if value is not None}
+    options = {name: value for name, value in strategy.options.items() if value is not None}
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
     return f"{strategy.name}({given})" if given else strategy.name
 

@@ -12,11 +12,12 @@ from scipy import sparse
 
 from minmargin.data.rows import Frame, Matrix, take_rows
 from minmargin.errors import InputError, MinMarginError
+from minmargin.margins import ScoreName
 from minmargin.progress import Progress
 from minmargin.scan.rereading import Origin
 from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy
-from minmargin.strategies.base import by_base
+from minmargin.strategies.base import Contest, by_base
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Ranked
 
@@ -152,6 +153,8 @@ class _Sampled:
     """Chance."""
 
     needs: ClassVar[Needs] = "nothing"
+    screen: ClassVar[ScoreName | None] = None
+    contest: ClassVar[Contest] = "model"
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         return np.asarray((hash_rows(_SAMPLE_KEY, candidates.rows) >> np.uint64(11)) * 2.0**-53)
@@ -167,6 +170,8 @@ class _Listed:
     rows: NDArray[np.int64]
 
     needs: ClassVar[Needs] = "nothing"
+    screen: ClassVar[ScoreName | None] = None
+    contest: ClassVar[Contest] = "model"
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         places = np.searchsorted(candidates.rows, self.rows)  # candidates come in the order of the pool
@@ -203,16 +208,15 @@ class _Notes:
 
     def _contest(self, candidates: Candidates) -> dict[str, NDArray[Any]]:
         member, first, second = self.by.explain(candidates)
-        name = getattr(self.by, "name", "")
-        if self.by.needs == "members" and (member >= 0).all():
+        if self.by.contest == "mean":
+            scores = candidates.mean_scores
+        elif self.by.contest == "votes":
+            scores = candidates.votes
+        elif self.by.needs == "members" and (member >= 0).all():
             members = candidates.member_margins
             closest = np.array_equal(member, members.margins.argmin(axis=0))
             each = np.arange(len(candidates))
             scores = members.contested if closest else candidates.member_scores[member, each]
-        elif name == "margin-of-mean":
-            scores = candidates.mean_scores
-        elif name == "committee":
-            scores = candidates.votes
         else:
             scores = candidates.base_scores
         first_score, second_score = (

@@ -8,20 +8,7 @@ from typing import Any
 
 from minmargin.learners import LEARNERS
 from minmargin.report.drawing import legible
-
-_MEANINGS = {
-    "min-margin": "the smallest margin under any of {K} members",
-    "margin": "the margin of one model",
-    "mean-margin": "the mean margin of {K} members",
-    "margin-of-mean": "the margin of the mean of {K} members",
-    "committee": "the votes of {K} members",
-    "var-softmax": "how much {K} members vary",
-    "random": "chance",
-    "random-margin-mix": "half the margin of one model, half chance",
-    "balanced-margin": "the margin of one model, balanced with likeness to rows already picked",
-    "k-centers": "distance from labeled and picked rows",
-    "true-margin": "a margin that is known",
-}
+from minmargin.strategies import entry_of
 
 
 def short(text: object, most: int = 28) -> str:
@@ -35,8 +22,9 @@ def short(text: object, most: int = 28) -> str:
 
 
 def meaning(strategy: str, n_models: int) -> str:
-    """Return what a strategy goes by, or nothing if it is not one of ours."""
-    return _MEANINGS.get(strategy, "").format(K=n_models)
+    """Return what a strategy goes by, or nothing if its registration does not say."""
+    entry = entry_of(strategy)
+    return "" if entry is None else entry.meaning.format(K=n_models)
 
 
 def reason(
@@ -54,12 +42,14 @@ def reason(
     if scores is None:
         who = f"member {member}" if member >= 0 else "the base"
         return f"{who} is torn between {first} and {second}"
-    if strategy == "committee":
+    entry = entry_of(strategy)
+    contest = "model" if entry is None else entry.contest
+    if contest == "votes":
         return f"{scores[0]:.0f} votes for {first}, {scores[1]:.0f} for {second}"
     if member >= 0:
         who = f"member {member} gives"
     else:
-        who = "the members on average give" if strategy == "margin-of-mean" else "the base gives"
+        who = "the members on average give" if contest == "mean" else "the base gives"
     digits = _digits_apart(*scores)
     return f"{who} {scores[0]:.{digits}f} to {first}, {scores[1]:.{digits}f} to {second}"
 

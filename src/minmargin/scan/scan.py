@@ -197,7 +197,7 @@ class Scan:
         return self.models.scorer.screen(score, device=self.device, precision=self.execution.precision)
 
     def _screen(self, shortlist: Shortlist) -> Screen | None:
-        score: ScoreName | None = getattr(shortlist.by, "screen", None)
+        score = shortlist.by.screen
         n_rows = self.matched.pool.n_rows
         small = n_rows is not None and n_rows <= self._n_unscreened
         return None if score is None or shortlist.size is None or small else self.screen(score)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minmargin.strategies.base import (
     Context,
     Entry,
+    Look,
     Needs,
     Reasons,
     RowScore,
@@ -12,7 +13,13 @@ from minmargin.strategies.base import (
     Shortlist,
     Strategy,
 )
-from minmargin.strategies.registry import check_strategy, register_strategy, resolve_strategy, strategies
+from minmargin.strategies.registry import (
+    check_strategy,
+    entry_of,
+    register_strategy,
+    resolve_strategy,
+    strategies,
+)
 
 # Importing a family registers it, and this is the order in which strategies() lists them.
 # isort: off
@@ -23,11 +30,16 @@ from minmargin.strategies.greedy import BalancedMargin, KCenters
 from minmargin.strategies.oracle import TrueMargin
 # isort: on
 
+#: The names of the package's own strategies. Nobody else can have registered one before this line.
+BUILT_IN = tuple(entry.name for entry in strategies())
+
 __all__ = [
+    "BUILT_IN",
     "BalancedMargin",
     "Context",
     "Entry",
     "KCenters",
+    "Look",
     "Needs",
     "RandomMarginMix",
     "Reasons",
@@ -37,6 +49,7 @@ __all__ = [
     "Strategy",
     "TrueMargin",
     "check_strategy",
+    "entry_of",
     "register_strategy",
     "resolve_strategy",
     "strategies",

@@ -8,7 +8,7 @@ greedy one keeps many rows with their vectors and picks among them in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -22,6 +22,10 @@ from minmargin.topb import Ranked
 
 #: Which models a score looks at. Members are trained only for strategies that need them.
 Needs: TypeAlias = Literal["members", "base", "nothing"]
+
+#: Whose class scores a reason speaks of: those of the deciding member, or of the base where there is none; the members'
+#: mean; or the members' votes.
+Contest: TypeAlias = Literal["model", "mean", "votes"]
 
 ScoreFunction: TypeAlias = Callable[[Candidates], NDArray[np.float64]]
 
@@ -41,6 +45,16 @@ class RowScore(Protocol):
     @property
     def needs(self) -> Needs:
         """Which models the score looks at."""
+        ...
+
+    @property
+    def screen(self) -> ScoreName | None:
+        """Which of the scores in `margins` this one is, if it is: then a fast screen for that can dismiss rows."""
+        ...
+
+    @property
+    def contest(self) -> Contest:
+        """Whose class scores `explain` compares."""
         ...
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
@@ -75,8 +89,9 @@ class Context(NamedTuple):
     device: str = "cpu"
 
 
+@runtime_checkable
 class Strategy(Protocol):
-    """How a batch is picked."""
+    """How a batch is picked. `resolve_strategy` adds what a strategy of someone else has left out."""
 
     @property
     def name(self) -> str:
@@ -93,6 +108,11 @@ class Strategy(Protocol):
         """Whether class scores must be probabilities."""
         ...
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What the manifest records besides the name."""
+        ...
+
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass over the pool must keep."""
         ...
@@ -106,7 +126,15 @@ class Strategy(Protocol):
 class RowScoreStrategy:
     """A strategy that is a row score: the B lowest rows are the batch.
 
-    `screen` says which of the scores in `margins` this one is, so that a fast screen for that can dismiss rows.
+    Attributes:
+        name: in the registry, the manifest and messages.
+        function: the score.
+        needs: which models it looks at.
+        probabilistic: whether class scores must be probabilities.
+        reasons: why rows have their scores; None goes by `needs` and `contest`.
+        screen: which of the scores in `margins` this one is, if it is.
+        contest: whose class scores the reasons compare.
+        options: what the manifest records besides the name.
     """
 
     name: str
@@ -115,6 +143,8 @@ class RowScoreStrategy:
     probabilistic: bool = False
     reasons: Callable[[Candidates], Reasons] | None = None
     screen: ScoreName | None = None
+    contest: Contest = "model"
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return (n,) the scores."""
@@ -124,6 +154,10 @@ class RowScoreStrategy:
         """Return why these rows have the scores they have."""
         if self.reasons is not None:
             return self.reasons(candidates)
+        if self.contest == "mean":
+            return without_member(candidates.mean_scores)
+        if self.contest == "votes":
+            return without_member(candidates.votes)
         return by_closest_member(candidates) if self.needs == "members" else by_base(candidates)
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
@@ -153,10 +187,37 @@ def without_member(scores: NDArray[np.float64]) -> Reasons:
     return Reasons(np.full(len(scores), -1, dtype=np.intp), first, second)
 
 
+class Look(NamedTuple):
+    """How a strategy's line is drawn.
+
+    Attributes:
+        color: one of those that all pages share.
+        style: as matplotlib takes it.
+        width: in points.
+    """
+
+    color: Literal["vermilion", "blue", "green", "purple", "gold", "ink", "muted"]
+    style: str | tuple[int, tuple[float, ...]] = "-"
+    width: float = 1.4
+
+
 class Entry(NamedTuple):
-    """A strategy in the registry: what `mm.strategies()` shows, and how one is made."""
+    """A strategy in the registry: what `mm.strategies()` shows, how one is made, and all that pages know of it.
+
+    Attributes:
+        name: how callers ask for it.
+        summary: what it does, in one sentence.
+        cost: what a row costs, in a few words.
+        make: returns the strategy; its arguments are the options.
+        meaning: what a batch goes by, in a few words that can follow "by"; {K} stands for the number of members.
+        contest: whose class scores its reasons compare.
+        look: how its line is drawn; None: as those of strategies that nobody has given a look.
+    """
 
     name: str
     summary: str
     cost: str
     make: Callable[..., Any]
+    meaning: str = ""
+    contest: Contest = "model"
+    look: Look | None = None

@@ -6,22 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.strategies.base import Reasons, without_member
+from minmargin.strategies.base import Look
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy
 
 
-def _most_votes(candidates: Candidates) -> Reasons:
-    return without_member(candidates.votes)
-
-
-@register_strategy("committee", screen="committee", explain=_most_votes)
+@register_strategy(
+    "committee",
+    screen="committee",
+    contest="votes",
+    meaning="the votes of {K} members",
+    look=Look("green"),
+)
 def committee(candidates: Candidates) -> NDArray[np.float64]:
     """Query by bagging: votes of the top class minus votes of the second, over K (Abe & Mamitsuka 1998)."""
     return margins.margin(candidates.votes) / candidates.n_members
 
 
-@register_strategy("var-softmax", screen="var-softmax", probabilistic=True)
+@register_strategy(
+    "var-softmax",
+    screen="var-softmax",
+    probabilistic=True,
+    meaning="how much {K} members vary",
+    look=Look("purple"),
+)
 def var_softmax(candidates: Candidates) -> NDArray[np.float64]:
     """Minus the variance of the members' probabilities, summed over classes."""
     return margins.negative_variance(candidates.member_scores)

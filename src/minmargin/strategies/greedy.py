@@ -21,7 +21,7 @@ from minmargin.compute.canonical import cosine_functions
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
-from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
+from minmargin.strategies.base import Context, Look, Needs, RowScore, Shortlist
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
@@ -80,7 +80,12 @@ class _Greedy:
             )
 
 
-@register_strategy("balanced-margin", cost="in memory, B passes over the candidates")
+@register_strategy(
+    "balanced-margin",
+    cost="in memory, B passes over the candidates",
+    meaning="the margin of one model, balanced with likeness to rows already picked",
+    look=Look("gold", (0, (5, 1.5, 1, 1.5))),
+)
 @dataclass(frozen=True, kw_only=True)
 class BalancedMargin(_Greedy):
     """Margin of the base balanced with likeness to rows already picked (Brinker 2003).
@@ -107,7 +112,12 @@ class BalancedMargin(_Greedy):
         return _pick_greedily(candidates, aim, None, context)
 
 
-@register_strategy("k-centers", cost="in memory, B passes over the candidates")
+@register_strategy(
+    "k-centers",
+    cost="in memory, B passes over the candidates",
+    meaning="distance from labeled and picked rows",
+    look=Look("green", (0, (3, 1.5))),
+)
 @dataclass(frozen=True, kw_only=True)
 class KCenters(_Greedy):
     """The row furthest from all centers becomes the next: greedy k-centers, cosine distance (Sener 2018).

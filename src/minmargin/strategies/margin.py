@@ -6,34 +6,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.strategies.base import Reasons, without_member
+from minmargin.strategies.base import Look
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy
 
 
-@register_strategy("min-margin", screen="min-margin")
+@register_strategy(
+    "min-margin",
+    screen="min-margin",
+    meaning="the smallest margin under any of {K} members",
+    look=Look("vermilion", width=2.2),
+)
 def min_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The smallest margin under any member: picks lie around K boundaries (the paper's method)."""
     return np.asarray(candidates.member_margins.margins.min(axis=0))
 
 
-@register_strategy("margin", needs="base", screen="margin")
+@register_strategy(
+    "margin",
+    needs="base",
+    screen="margin",
+    meaning="the margin of one model",
+    look=Look("blue", width=1.8),
+)
 def margin(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the base: picks lie around one boundary (plain margin sampling)."""
     return margins.margin(candidates.base_scores)
 
 
-@register_strategy("mean-margin", screen="mean-margin")
+@register_strategy(
+    "mean-margin",
+    screen="mean-margin",
+    meaning="the mean margin of {K} members",
+    look=Look("blue", (0, (5, 1.5, 1, 1.5))),
+)
 def mean_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The mean of the members' margins (the paper's section 4)."""
     return margins.ordered_mean(candidates.member_margins.margins)
 
 
-def _contested_on_average(candidates: Candidates) -> Reasons:
-    return without_member(candidates.mean_scores)
-
-
-@register_strategy("margin-of-mean", screen="margin-of-mean", explain=_contested_on_average)
+@register_strategy(
+    "margin-of-mean",
+    screen="margin-of-mean",
+    contest="mean",
+    meaning="the margin of the mean of {K} members",
+    look=Look("purple", (0, (1, 1.5))),
+)
 def margin_of_mean(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the members' mean class scores (the paper's section 2.3)."""
     return margins.margin(candidates.mean_scores)

@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError
-from minmargin.strategies.base import RowScoreStrategy
+from minmargin.strategies.base import Look, RowScoreStrategy
 from minmargin.strategies.registry import register_strategy
 
 
-@register_strategy("true-margin", cost="one pass, your function")
+@register_strategy(
+    "true-margin",
+    cost="one pass, your function",
+    meaning="a margin that is known",
+    look=Look("ink", (0, (1, 1.2)), 1.6),
+)
 class TrueMargin(RowScoreStrategy):
     """The margin to the true boundary, from a function that knows it (the oracle of section 2.3).
 

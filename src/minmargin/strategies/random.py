@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.rows import concat_rows, take_rows
-from minmargin.strategies.base import Context, Needs, RowScore, Shortlist
+from minmargin.strategies.base import Context, Look, Needs, RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
 
-@register_strategy("random", needs="nothing")
+@register_strategy("random", needs="nothing", meaning="chance", look=Look("muted", (0, (4, 2)), 1.6))
 def random(candidates: Candidates) -> NDArray[np.float64]:
     """A uniform number in [0, 1): every row is as likely as any other."""
     return candidates.uniform
 
 
-@register_strategy("random-margin-mix", cost="one pass, one model a row")
+@register_strategy(
+    "random-margin-mix",
+    cost="one pass, one model a row",
+    meaning="half the margin of one model, half chance",
+    look=Look("gold"),
+)
 @dataclass(frozen=True)
 class RandomMarginMix:
     """Half the batch by margin, half uniformly from the rest.
@@ -33,6 +38,11 @@ class RandomMarginMix:
     name = "random-margin-mix"
     needs: ClassVar[Needs] = "base"
     probabilistic = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the manifest records besides the name: nothing."""
+        return {}
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass must keep: enough random rows, should all margin rows be among them."""

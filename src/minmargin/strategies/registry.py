@@ -9,14 +9,16 @@ from typing import Any, TypeVar
 from minmargin.errors import InputError, listing, nearest
 from minmargin.margins import ScoreName
 from minmargin.strategies.base import (
+    Contest,
     Entry,
+    Look,
     Needs,
     Reasons,
     RowScoreStrategy,
-    ScoreFunction,
     Strategy,
 )
 from minmargin.strategies.candidates import Candidates
+from minmargin.strategies.completing import complete
 
 _ENTRIES: dict[str, Entry] = {}
 
@@ -37,6 +39,10 @@ def register_strategy(
     probabilistic: bool = False,
     explain: Callable[[Candidates], Reasons] | None = None,
     screen: ScoreName | None = None,
+    contest: Contest = "model",
+    meaning: str = "",
+    look: Look | None = None,
+    replace: bool = False,
 ) -> Callable[[_Made], _Made]:
     """Register a score function, or a class of strategies, under a name.
 
@@ -59,15 +65,24 @@ def register_strategy(
         explain: returns the `Reasons` of rows; by default the closest member's, or the base's.
         screen: the name of the built-in strategy whose score this is, if it is: then a fast screen for that one
             dismisses most rows.
+        contest: whose class scores the reasons compare: "model" (the deciding member's or the base's), "mean" or
+            "votes" (of the members). Without `explain`, the reasons are these, too.
+        meaning: what a batch goes by, in a few words for a report; {K} stands for the number of members.
+        look: how the strategy's line is drawn in comparisons.
+        replace: whether to take the place of a strategy that has this name already.
     """
+    if name in _ENTRIES and not replace:
+        raise InputError(
+            f"There is a strategy {name!r} already. Use another name, or replace=True to take its place."
+        )
 
     def register(made: _Made) -> _Made:
         make: Callable[..., Any] = made
         if not inspect.isclass(made):
-            strategy = RowScoreStrategy(name, made, needs, probabilistic, explain, screen)
+            strategy = RowScoreStrategy(name, made, needs, probabilistic, explain, screen, contest)
             make = lambda: strategy  # noqa: E731 - a factory without options
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
-        _ENTRIES[name] = Entry(name, summary, cost or _COSTS[needs], make)
+        _ENTRIES[name] = Entry(name, summary, cost or _COSTS[needs], make, meaning, contest, look)
         return made
 
     return register
@@ -76,6 +91,11 @@ def register_strategy(
 def strategies() -> list[Entry]:
     """Return every registered strategy: its name, one line on what it does, and its cost."""
     return list(_ENTRIES.values())
+
+
+def entry_of(name: str) -> Entry | None:
+    """Return what is registered under a name; None if nothing is, as for a batch of a strategy that has none."""
+    return _ENTRIES.get(name)
 
 
 def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
@@ -90,25 +110,12 @@ def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
         unknown = [option for option in options if option not in inspect.signature(make).parameters]
         if unknown:
             raise InputError(f"Strategy {strategy!r} has no option {listing(unknown)}.")
-        made: Strategy = make(**options)
-        return made
+        return complete(make(**options))
     if inspect.isclass(strategy):
         raise InputError(
             f"strategy is the class {strategy.__name__}. Pass an instance: {strategy.__name__}()."
         )
-    if hasattr(strategy, "shortlists") and hasattr(strategy, "finish"):
-        whole: Strategy = strategy
-        return whole
-    score: ScoreFunction | None = getattr(strategy, "score", strategy if callable(strategy) else None)
-    if score is None:
-        raise InputError(
-            f"strategy={strategy!r} is neither a name, a score function nor an object with score(candidates). "
-            "mm.strategies() lists the names."
-        )
-    name = getattr(strategy, "name", None) or getattr(strategy, "__name__", type(strategy).__name__)
-    needs: Needs = getattr(strategy, "needs", "members")
-    probabilistic = bool(getattr(strategy, "probabilistic", False))
-    return RowScoreStrategy(str(name), score, needs, probabilistic, getattr(strategy, "explain", None))
+    return complete(strategy)
 
 
 def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:

@@ -203,5 +203,8 @@ def vectors_width(scorer: Scorer, n_columns: int) -> int:
     """Return how many numbers a row has as the last step of models that are arrays sees it."""
     if type(scorer) is TextScorer:
         return len(scorer.base_weights)
-    view: Columns | None = getattr(scorer, "view", None)
-    return n_columns if view is None else len(view.source)
+    if type(scorer) in {LinearScorer, NetworkScorer}:
+        return n_columns
+    from minmargin.learners.recognition import CompiledScorer  # noqa: PLC0415 - imports scikit-learn
+
+    return len(scorer.view.source) if isinstance(scorer, CompiledScorer) else n_columns
