@@ -112,10 +112,13 @@ def batch_of(strategy):
 def made(strategy):
     """Return a strategy of the package by name; one that has to be given a function gets one."""
 
-    def first_feature(X):  # in here, so that it can travel to where this module is not known
-        return np.abs(np.asarray(X.toarray() if sparse.issparse(X) else X, np.float64)[:, 0])
+    def true_margin(X):  # in here, so that it can travel to where this module is not known
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X)
+        return (
+            np.abs(X[:, 0].astype(np.float64)) if X.ndim == 2 else np.array([float(len(text)) for text in X])
+        )
 
-    options = {"true-margin": {"function": first_feature}}
+    options = {"true-margin": {"function": true_margin}}
     return resolve_strategy(strategy, **options.get(strategy, {}))
 
 

@@ -10,7 +10,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import minmargin as mm
+from brute_force import made
 from minmargin.scan import fragments
+from minmargin.strategies import BUILT_IN
 
 
 @pytest.fixture(autouse=True)
@@ -26,12 +28,10 @@ def assert_same(there, here):
     assert there.manifest["pool"] == here.manifest["pool"]
 
 
-@pytest.mark.parametrize(
-    "strategy", ["min-margin", "margin", "committee", "var-softmax", "random-margin-mix", "k-centers"]
-)
+@pytest.mark.parametrize("strategy", BUILT_IN)
 def test_strategies(strategy, cluster, labeled, files):
     committee = mm.fit_committee(*labeled, random_state=0)
-    settings = {"strategy": strategy, "id_column": "id", "keep": ["big"]}
+    settings = {"strategy": made(strategy), "id_column": "id", "keep": ["big"]}
     here = committee.select(files, 40, **settings)
     assert_same(committee.select(files, 40, engine=cluster.engine, **settings), here)
 

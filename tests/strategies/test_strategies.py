@@ -7,8 +7,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 import minmargin as mm
+from brute_force import made
 from minmargin import margins
-from minmargin.strategies import registry, resolve_strategy
+from minmargin.strategies import BUILT_IN, RowScore, Shortlist, Strategy, resolve_strategy
+from minmargin.strategies.base import by_base
+from minmargin.topb import Ranked
 
 X, Y = load_iris(return_X_y=True)
 LABELED, POOL = slice(0, 150, 5), np.delete(np.arange(150), np.arange(0, 150, 5))
@@ -21,25 +24,6 @@ def committee():
 
 def member_scores(committee, rows):
     return committee.scorer.each_member(X[POOL][rows])
-
-
-def test_strategies_lists_all_eleven_with_meaning_and_cost():
-    entries = mm.strategies()
-    names = [entry.name for entry in entries]
-    assert names[:11] == [
-        "min-margin",
-        "margin",
-        "mean-margin",
-        "margin-of-mean",
-        "committee",
-        "var-softmax",
-        "random",
-        "random-margin-mix",
-        "balanced-margin",
-        "k-centers",
-        "true-margin",
-    ]
-    assert all(entry.summary.endswith(".") and entry.cost for entry in entries)
 
 
 def test_min_margin_names_the_member_whose_boundary_it_is_and_its_two_classes(committee):
@@ -155,9 +139,7 @@ def test_an_object_or_a_function_with_a_score_is_a_strategy(committee):
     assert by_object.manifest["settings"]["strategy"] == "longest-sepal"
 
 
-def test_a_registered_function_is_found_by_name_and_listed(committee, monkeypatch):
-    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
-
+def test_a_registered_function_is_found_by_name_and_listed(committee):
     @mm.register_strategy("entropy", needs="base", cost="cheap")
     def entropy(candidates):
         """Minus the entropy of the base."""
@@ -179,13 +161,81 @@ def test_options_reach_the_strategies_that_have_them():
 def test_the_pool_and_the_learner_are_left_as_they_were(committee):
     before = X[POOL].copy()
     pool = X[POOL]
-    for entry in mm.strategies():
-        if entry.name != "true-margin":
-            committee.select(pool, 5, strategy=entry.name)
+    for strategy in BUILT_IN:
+        committee.select(pool, 5, strategy=made(strategy))
     np.testing.assert_array_equal(pool, before)
 
 
-def test_a_larger_batch_begins_with_the_smaller_one(committee):
-    for strategy in ("min-margin", "committee", "var-softmax", "random", "k-centers", "balanced-margin"):
-        small = committee.select(X[POOL], 5, strategy=strategy).rows.tolist()
-        assert committee.select(X[POOL], 17, strategy=strategy).rows.tolist()[:5] == small
+@pytest.mark.parametrize("strategy", [name for name in BUILT_IN if name != "random-margin-mix"])
+def test_a_larger_batch_begins_with_the_smaller_one(strategy, committee):
+    small = committee.select(X[POOL], 5, strategy=made(strategy)).rows.tolist()
+    assert committee.select(X[POOL], 17, strategy=made(strategy)).rows.tolist()[:5] == small
+
+
+def test_a_name_is_not_taken_twice():
+    before = mm.strategies()
+    with pytest.raises(mm.InputError) as error:
+        mm.register_strategy("margin")
+    assert str(error.value) == (
+        "There is a strategy 'margin' already. Use another name, or replace=True to take its place."
+    )
+    assert mm.strategies() == before
+
+
+def test_a_name_can_be_given_to_another_strategy_on_purpose(committee):
+    @mm.register_strategy("margin", needs="nothing", replace=True)
+    def by_row(candidates):
+        """The row's number."""
+        return candidates.rows.astype(float)
+
+    assert committee.select(X[POOL], 3, strategy="margin").rows.tolist() == [0, 1, 2]
+    assert [entry.summary for entry in mm.strategies() if entry.name == "margin"] == ["The row's number."]
+
+
+class ShortestSepal:
+    """A score that says less than `RowScore` has members."""
+
+    needs = "nothing"
+
+    def score(self, candidates):
+        return candidates.X[:, 0]
+
+
+class EverySecond:
+    """A whole strategy of a third party, with the five members that CONTRIBUTING names."""
+
+    name = "every-second"
+    needs = "base"
+    probabilistic = False
+
+    def shortlists(self, batch_size):
+        return [Shortlist(ShortestSepal(), 2 * batch_size)]
+
+    def finish(self, shortlists, context):
+        kept = shortlists[0]
+        details = {name: values[::2] for name, values in kept.details.items()}
+        return Ranked(kept.rows[::2], kept.scores[::2], details)
+
+
+class EverySecondAndItsScore(EverySecond):
+    score = ShortestSepal.score
+
+    def explain(self, candidates):
+        return by_base(candidates)
+
+
+def test_what_a_whole_strategy_leaves_out_is_added_where_it_comes_in(committee):
+    batch = committee.select(X[POOL], 4, strategy=EverySecond())
+    in_line = committee.select(X[POOL], 8, strategy=ShortestSepal())
+    assert batch.rows.tolist() == in_line.rows.tolist()[::2]
+    assert batch.manifest["settings"]["strategy_options"] == {}
+    assert isinstance(resolve_strategy(EverySecond()), Strategy)
+    assert not isinstance(resolve_strategy(EverySecond()), RowScore)
+
+
+def test_a_whole_strategy_may_have_a_score_of_rows_too(committee):
+    assert isinstance(resolve_strategy(EverySecondAndItsScore()), RowScore)
+    scores = committee.score(X[POOL], strategy=EverySecondAndItsScore(), fast=True)
+    np.testing.assert_array_equal(scores, X[POOL][:, 0])
+    by_base_alone = resolve_strategy(EverySecondAndItsScore())
+    assert by_base_alone.contest == "model"

@@ -1,0 +1,32 @@
+"""Selection equals the brute-force reference, for every strategy of the package and every kind of learner."""
+
+from __future__ import annotations
+
+import pytest
+
+import brute_force
+import minmargin as mm
+from contract_cases import LEARNERS, check, committee, pools_for
+from minmargin.strategies import BUILT_IN
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
+
+def in_turns(learners):
+    """Return pairs of a learner and a strategy, each with one kind of pool, so that both meet all kinds."""
+    return [
+        (learner, strategy, pools_for(learner)[(i + j) % len(pools_for(learner))])
+        for i, learner in enumerate(learners)
+        for j, strategy in enumerate(BUILT_IN)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("learner", "strategy", "pool_kind"), in_turns([name for name in LEARNERS if name != "logistic"])
+)
+def test_every_strategy_with_every_learner(learner, strategy, pool_kind):
+    if brute_force.made(strategy).probabilistic and not committee(learner, named=False).scorer.probabilistic:
+        with pytest.raises(mm.InputError, match="needs class probabilities"):
+            check(learner, strategy, pool_kind)
+    else:
+        check(learner, strategy, pool_kind)
