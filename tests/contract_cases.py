@@ -154,6 +154,8 @@ LEARNERS = {
     "tree": DecisionTreeClassifier(max_depth=3),
     "boosting of small leaves": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3),
     "svm without probabilities": SVC(),
+    "two classes": "logistic",
+    "svm of two classes": SVC(),
 }
 #: These need torch, so `make test-torch` runs them, in test_network_learners.py.
 NETWORK_LEARNERS = {"mlp": "mlp", "small mlp": mm.MLPLearner(hidden=(7, 3), epochs=20)}
@@ -174,6 +176,8 @@ def committee(learner, *, named):
     rows = pd.DataFrame(X, columns=NAMES) if named else X
     if learner == "text":
         rows = pd.DataFrame({"text": texts(X)}) if named else texts(X)
+    if "two classes" in learner:
+        y = np.where(y == "c", "a", y)
     model = {**LEARNERS, **NETWORK_LEARNERS}[learner]
     return mm.fit_committee(
         rows, y, learner=model, n_models=N_MODELS, random_state=SEED, n_jobs=1, device="cpu"
@@ -231,7 +235,8 @@ def known(learner, *, named):
 
 def class_scores(model, X):
     scores = model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X)
-    return np.asarray(scores, dtype=np.float64)
+    scores = np.asarray(scores, dtype=np.float64)
+    return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
 
 
 def word_weights(lines, words, rarity):
