@@ -52,8 +52,9 @@ def test_mean_margin_and_margin_of_mean_differ():
     np.testing.assert_allclose(margins.margin_of_mean(MEMBERS), [0.1, 0.6])
 
 
-def test_votes_are_counted_for_each_class():
+def test_votes_are_counted_for_each_class_the_earlier_one_of_a_tie():
     assert margins.votes(MEMBERS).tolist() == [[1, 1, 0], [0, 2, 0]]
+    assert margins.votes(np.array([[[0.4, 0.4, 0.2], [0.2, 0.4, 0.4]]])).tolist() == [[1, 0, 0], [0, 1, 0]]
 
 
 def test_negative_variance_sums_the_variance_over_classes():
