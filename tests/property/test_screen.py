@@ -165,3 +165,11 @@ def test_the_manifest_tells_how_many_rows_were_scored_exactly():
         assert 100 <= batch.manifest["rows_scored_exactly"] < 20_000
     uniform = mm.select(X, X[:, 0] > 0, pool, 100, strategy="random", random_state=0)
     assert uniform.manifest["rows_scored_exactly"] == 100_000, "no screen knows random numbers"
+
+
+def test_all_rows_of_a_small_pool_are_scored_exactly():
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(60, 5)), rng.normal(size=(1000, 5))
+    for rows in (pool, iter([pool])):
+        batch = mm.select(X, X[:, 0] > 0, rows, 10, random_state=0)
+        assert batch.manifest["rows_scored_exactly"] == 1000
