@@ -17,8 +17,9 @@ from minmargin.progress import Progress
 from minmargin.scan.rereading import Origin
 from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy
-from minmargin.strategies.base import Contest, by_base
+from minmargin.strategies.base import Contest
 from minmargin.strategies.candidates import Candidates
+from minmargin.strategies.row_scores import by_base
 from minmargin.topb import Ranked
 
 if TYPE_CHECKING:

@@ -92,14 +92,14 @@ class Shortlisting:
         self.top = TopB(shortlist.size, seeds, last_place)
         self._seeds = seeds
         self._cut = Cut(shortlist.size, math.inf if last_place is None else last_place.score)
-        self._waiting = Waiting(shortlist.size or 0)
+        self._waiting = None if screen is None or shortlist.size is None else Waiting(shortlist.size)
         self._deciders = deciders
         self._one_at_a_time = Lock()
 
     def take_in(self, block: CandidateBlock) -> int:
         """Take in a block of rows. Return how many were scored canonically."""
         candidates, size = block.candidates, self.shortlist.size
-        if self.screen is None or size is None or not block.screened:
+        if self.screen is None or self._waiting is None or size is None or not block.screened:
             block.check()
             self._check_memory(block)
             if len(block.excluded):
@@ -119,7 +119,7 @@ class Shortlisting:
 
     def decide_rest(self) -> int:
         """Decide what still waits. Return how many rows that are."""
-        rest = self._waiting.rest(self._cut)
+        rest = None if self._waiting is None else self._waiting.rest(self._cut)
         return 0 if rest is None else self._decide(rest)
 
     def _check_memory(self, block: CandidateBlock) -> None:

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from minmargin.strategies.base import (
-    Context,
-    Entry,
-    Look,
-    Needs,
-    Reasons,
-    RowScore,
-    RowScoreStrategy,
-    Shortlist,
-    Strategy,
-)
+from minmargin.strategies.base import Context, Entry, Look, Needs, Reasons, RowScore, Shortlist, Strategy
 from minmargin.strategies.registry import (
     check_strategy,
     entry_of,
@@ -20,6 +10,7 @@ from minmargin.strategies.registry import (
     resolve_strategy,
     strategies,
 )
+from minmargin.strategies.row_scores import RowScoreStrategy
 
 # Importing a family registers it, and this is the order in which strategies() lists them.
 # isort: off

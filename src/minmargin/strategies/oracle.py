@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError
-from minmargin.strategies.base import Look, RowScoreStrategy
+from minmargin.strategies.base import Look
 from minmargin.strategies.registry import register_strategy
+from minmargin.strategies.row_scores import RowScoreStrategy
 
 
 @register_strategy(

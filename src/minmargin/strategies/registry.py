@@ -8,17 +8,9 @@ from typing import Any, TypeVar
 
 from minmargin.errors import InputError, listing, nearest
 from minmargin.margins import ScoreName
-from minmargin.strategies.base import (
-    Contest,
-    Entry,
-    Look,
-    Needs,
-    Reasons,
-    RowScoreStrategy,
-    Strategy,
-)
+from minmargin.strategies.base import Contest, Entry, Look, Needs, Reasons, Strategy
 from minmargin.strategies.candidates import Candidates
-from minmargin.strategies.completing import complete
+from minmargin.strategies.row_scores import RowScoreStrategy, complete
 
 _ENTRIES: dict[str, Entry] = {}
 
