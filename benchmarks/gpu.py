@@ -74,7 +74,7 @@ def linear(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
     """Measure the kernels for linear committees on rows in device memory."""
     import torch  # noqa: PLC0415 - an extra
 
-    from minmargin.compute.gpu.gaps import GapLook  # noqa: PLC0415 - imports torch
+    from minmargin.compute.gpu.gaps import GapLooks  # noqa: PLC0415 - imports torch
 
     table = Table(
         "25 linear members, rows in device memory",
@@ -113,8 +113,8 @@ def linear(report: Report, ceilings: DeviceCeilings, *, quick: bool) -> None:
             "plain torch": (plainly, len(few), np.nan)
         }
         for precision in ("float32", "fast"):
-            look = GapLook(weights, constants, True, precision, "cuda")
-            found = look.describe(look.keep(rows[:4096], np.inf), None, lambda gap: gap)
+            look = GapLooks(weights, constants, True, precision, "cuda")
+            found = look.found_by(look.first_look(rows[:4096], np.inf), None, lambda gap: gap)
             error = float(np.abs(found.values - gaps[found.places]).max())
             ways[precision] = (launcher(look, rows), n, error)
         for way, (work, n_rows, error) in ways.items():

@@ -46,7 +46,7 @@ def assert_sound(X, networks, center, *, at=(0, 0.2, 1)):
             exact = formula(class_scores)
         finite = np.isfinite(exact)
         for products in (models.coarse, models.fine):
-            lower, upper, _ = screen._look(X, products)
+            (lower, upper), _ = screen._look(X, products)
             assert (lower[finite] <= exact[finite]).all()
             assert (upper[finite] >= exact[finite]).all()
         assert_keeps_what_belongs(screen, X, exact, at=at)

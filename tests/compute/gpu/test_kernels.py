@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from minmargin import margins
-from minmargin.compute import bounds
+from minmargin.compute.reductions import (
+    LOWEST_GAP,
+    LOWEST_MARGIN,
+    MARGIN_OF_MEAN,
+    MEAN_MARGIN,
+    REDUCTIONS,
+    VARIANCE,
+    VOTES,
+)
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -16,23 +24,24 @@ pytest.importorskip("triton")
 import torch
 
 from minmargin.compute.gpu import plain
-from minmargin.compute.gpu.looks import DeviceNetworks, NetworkLook, _fast_layer
+from minmargin.compute.gpu.looks import DeviceNetworks, NetworkLooks, _fast_layer
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
 from minmargin.learners.networks.fused import fused_step
 from minmargin.learners.networks.steps import AdamSettings, DenseState, plain_step
 
-KINDS = {
-    bounds.LOWEST_GAP: lambda logits: margins.member_margins(logits).margins.min(axis=0),
-    bounds.LOWEST_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.min(
-        axis=0
-    ),
-    bounds.MEAN_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.mean(
-        axis=0
-    ),
-    bounds.MARGIN_OF_MEAN: lambda logits: margins.margin(margins.mean_scores(map(margins.softmax, logits))),
-    bounds.VOTES: lambda logits: margins.margin(margins.votes(logits)),
-    bounds.VARIANCE: lambda logits: -np.var([margins.softmax(z) for z in logits], axis=0).sum(axis=1),
+#: What logits are reduced to, by formulas of our own.
+VALUES = {
+    LOWEST_GAP: lambda logits: margins.member_margins(logits).margins.min(axis=0),
+    LOWEST_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.min(axis=0),
+    MEAN_MARGIN: lambda logits: margins.member_margins(map(margins.softmax, logits)).margins.mean(axis=0),
+    MARGIN_OF_MEAN: lambda logits: margins.margin(margins.mean_scores(map(margins.softmax, logits))),
+    VOTES: lambda logits: margins.margin(margins.votes(logits)),
+    VARIANCE: lambda logits: -np.var([margins.softmax(z) for z in logits], axis=0).sum(axis=1),
 }
+
+
+def test_every_reduction_has_a_formula_here_and_a_way_in_plain_torch():
+    assert set(VALUES) == {*plain._OF_LOGITS, *plain._OF_SCORES} == set(REDUCTIONS)
 
 
 def stack(rng, n_networks, widths, device):
@@ -44,38 +53,40 @@ def stack(rng, n_networks, widths, device):
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_plain_torch_reduces_logits_as_the_formulas_do(kind):
-    logits = np.random.default_rng(kind).normal(size=(7, 40, 4))
-    found = plain.reduced(torch.from_numpy(logits), kind, softmax=True, doubt=torch.full((40,), -1.0))
-    np.testing.assert_allclose(found.numpy(), KINDS[kind](logits), rtol=1e-12, atol=1e-14)
+@pytest.mark.parametrize("code", REDUCTIONS)
+def test_plain_torch_reduces_logits_as_the_formulas_do(code):
+    logits = np.random.default_rng(code).normal(size=(7, 40, 4))
+    found = plain.reduced(
+        torch.from_numpy(logits), REDUCTIONS[code], softmax=True, doubt=torch.full((40,), -1.0)
+    )
+    np.testing.assert_allclose(found.numpy(), VALUES[code](logits), rtol=1e-12, atol=1e-14)
 
 
 def test_votes_in_doubt_are_counted_apart():
     logits = torch.tensor([[[3.0, 0.0, 1.0]], [[2.0, 1.9, 0.0]], [[5.0, 0.0, 0.0]]])
     certain, doubtful = torch.tensor([-1.0]), torch.tensor([0.5])
-    assert plain.reduced(logits, bounds.VOTES, softmax=True, doubt=certain).item() == 3.0
-    assert plain.reduced(logits, bounds.VOTES, softmax=True, doubt=doubtful).item() == 2.0
+    assert plain.reduced(logits, REDUCTIONS[VOTES], softmax=True, doubt=certain).item() == 3.0
+    assert plain.reduced(logits, REDUCTIONS[VOTES], softmax=True, doubt=doubtful).item() == 2.0
     assert (certain.item(), doubtful.item()) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("widths", [(9, 3), (20, 33, 5), (40, 17, 70, 20)])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_last_layer_is_reduced_as_plain_torch_does(kind, widths, device):
-    rng = np.random.default_rng(kind)
+@pytest.mark.parametrize("code", REDUCTIONS)
+def test_the_last_layer_is_reduced_as_plain_torch_does(code, widths, device):
+    rng = np.random.default_rng(code)
     weights, biases = stack(rng, 3, widths, device)
     rows = torch.tensor(rng.normal(size=(70, widths[0])), dtype=torch.float32, device=device)
     networks = DenseNetworks(
         tuple(layer.double().cpu().numpy() for layer in weights),
         tuple(layer.double().cpu().numpy() for layer in biases),
     )
-    look = NetworkLook(DeviceNetworks(networks, device), kind, True, "float32")
+    looks = NetworkLooks(DeviceNetworks(networks, device), REDUCTIONS[code], True, "float32")
     logits, _ = plain.network_logits(
         rows.double(), [w.double() for w in weights], [b.double() for b in biases]
     )
     doubt = torch.full((70,), -1.0, device=device)
-    expected = plain.reduced(logits, kind, softmax=True, doubt=doubt)
-    np.testing.assert_allclose(look.values(rows), expected.cpu().numpy(), rtol=2e-5, atol=2e-6)
+    expected = plain.reduced(logits, REDUCTIONS[code], softmax=True, doubt=doubt)
+    np.testing.assert_allclose(looks.values(rows), expected.cpu().numpy(), rtol=2e-5, atol=2e-6)
 
 
 def test_a_hidden_layer_is_multiplied_as_plain_torch_does(device):

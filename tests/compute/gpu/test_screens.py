@@ -178,16 +178,16 @@ def test_where_a_first_look_dismisses_too_few_rows_the_closer_look_comes_first(
     exact = SCORES["min-margin"](linear_class_scores(X, weights, intercepts))
     screen = linear_screen(weights, intercepts, "min-margin", softmax=True, precision="fast", device=device)
     screen.near(X, cut=Cut(score=0.1), size=10)
-    # Float64 rows were rounded on their way, and only a rough look allows for that.
+    # Float64 rows were rounded on their way, and only a first look allows for that.
     assert bool(screen.leaves_too_many) == (dtype == np.float32)
-    rough_looks = []
-    for name in ("keep", "look_twice"):
+    first_looks = []
+    for name in ("first_look", "both_looks"):
         look = getattr(type(screen.gaps), name)
         monkeypatch.setattr(
-            type(screen.gaps), name, lambda *given, look=look: rough_looks.append(1) or look(*given)
+            type(screen.gaps), name, lambda *given, look=look: first_looks.append(1) or look(*given)
         )
     assert_keeps_what_belongs(screen, X, exact, at=SHARES)
-    assert bool(rough_looks) == (dtype == np.float64)
+    assert bool(first_looks) == (dtype == np.float64)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 4])
@@ -264,6 +264,7 @@ def test_a_device_picks_the_batch_that_the_cpu_picks(learner, strategy, precisio
             "minmargin.compute.gpu.looks.DeviceNetworks", lambda networks, _: DeviceNetworks(networks, "cpu")
         )
         monkeypatch.setattr("minmargin.committee.committee.resolve_device", lambda _: "cuda")
+        monkeypatch.setattr("minmargin.scan.execution.check_device", lambda _: None)
     found = committee.select(pool, 20, strategy=strategy, device="cuda", precision=precision)
     assert found.manifest["settings"]["device"] == "cuda"
     assert found.manifest["settings"]["precision"] == precision

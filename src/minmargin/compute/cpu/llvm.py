@@ -232,8 +232,8 @@ class Code:
     @contextmanager
     def loop(self, start: Any, stop: Any, step: Any = 1) -> Iterator[Any]:
         """Write what the `with` block writes into a loop; it is handed the running number."""
-        bounds = [integer(bound) for bound in (start, stop, step)]
-        with cgutils.for_range_slice(self.builder, *bounds, INT) as (place, _):
+        run = [integer(number) for number in (start, stop, step)]
+        with cgutils.for_range_slice(self.builder, *run, INT) as (place, _):
             yield place
 
 

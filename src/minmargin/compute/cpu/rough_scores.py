@@ -1,8 +1,8 @@
-"""Rough scores of many rows: all models' logits in float32, reduced while they are in the nearest cache.
+"""The CPU's first look at linear models: all logits in float32, reduced while they are in the nearest cache.
 
-One call goes over a block of rows, panel by panel (see `simd`), and keeps the rows that may matter: those whose rough
-score is not above `allowed` by more than its error may be. What an error may be is for `screen` to know; here it is a
-slope, times the length of the row. No (K, n, C) array is made, and the interpreter's lock is not held.
+One call goes over a block of rows, panel by panel (see `simd`), and writes down the rows that are near: those whose
+value is not above what is allowed by more than its error may be. What an error may be is for `screen` to know; here it
+is a slope, times the length of the row. No (K, n, C) array is made, and the interpreter's lock is not held.
 """
 
 from __future__ import annotations
@@ -14,16 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.compute.bounds import (
-    LOWEST_GAP,
-    LOWEST_MARGIN,
-    MARGIN_OF_MEAN,
-    MEAN_MARGIN,
-    VARIANCE,
-    VOTES,
-)
 from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import LANES
+from minmargin.compute.cpu.rounded import SPAN, Limits, RoundedModels, Seen
 from minmargin.compute.cpu.simd import (
     GROUP,
     SQUARE,
@@ -40,57 +33,37 @@ from minmargin.compute.cpu.simd import (
     squared_lengths,
     turn,
 )
-from minmargin.data.rows import ColumnBlock
+from minmargin.compute.reductions import (
+    LOWEST_GAP,
+    LOWEST_MARGIN,
+    MARGIN_OF_MEAN,
+    MEAN_MARGIN,
+    VARIANCE,
+    VOTES,
+    Reduction,
+)
+from minmargin.data.rows import ColumnBlock, Matrix
 
 Dense: TypeAlias = NDArray[Any] | ColumnBlock
 
 _ONE, _HALF, _ZERO, _INFINITY = np.float32(1.0), np.float32(0.5), np.float32(0.0), np.float32(np.inf)
 
 
-def keep(
-    X: Dense | sparse.csr_array,
-    weights: NDArray[np.float32],
-    *,
-    n_models: int,
-    n_outputs: int,
-    span: int,
-    score: int,
-    softmax: bool,
-    allowed: float,
-    slope: float,
-    logit_slope: float,
-    longest: float,
-) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float32], bool]:
-    """Return the rows that may matter, their rough scores and squared lengths, and whether all numbers are finite.
-
-    Args:
-        X: (n, D) rows.
-        weights: as `pack` gives them; for CSR, (D + 1, outputs), the constants first.
-        n_models: K.
-        n_outputs: O, one per class, or a single one for two classes; for gaps, one per class but the first.
-        span: how many features are summed at a time.
-        score: which of the scores in `bounds`.
-        softmax: whether class scores are the softmax of the logits, and not the logits themselves.
-        allowed: the rough score up to which a row matters.
-        slope: the error of a rough score, per length of the row.
-        logit_slope: the error of a logit, per length of the row.
-        longest: the length from which on nothing is known of a row.
-    """
+def look(X: Matrix | ColumnBlock, models: RoundedModels, reduction: Reduction, limits: Limits) -> Seen:
+    """Return the rows of (n, D) X that are near. For gaps of more than two classes, models have to be relative."""
     n, n_features = X.shape
-    index, values, squares = np.empty(n, np.intp), np.empty(n, np.float32), np.empty(n, np.float32)
-    with np.errstate(over="ignore"):  # a limit that becomes infinite keeps every row
-        limits = np.array([allowed, slope**2, min(longest**2, 1e38), logit_slope], dtype=np.float32)
-    # What float32 makes of a limit must not be on the wrong side of it.
-    limits = np.nextafter(limits, np.array([np.inf, np.inf, -np.inf, np.inf], dtype=np.float32))
-    shape, kept = (n_models, n_outputs, score, softmax), (index, values, squares)
+    n_models, n_outputs, softmax = models.shape
+    places, values, squares = np.empty(n, np.intp), np.empty(n, np.float32), np.empty(n, np.float32)
+    written = places, values, squares
+    asked = n_models, n_outputs, reduction.code, softmax, limits.as_float32()
     if isinstance(X, sparse.csr_array):
-        n_kept, finite = _keep_sparse(X.indptr, X.indices, X.data, weights, *shape, limits, *kept)
+        n_near, finite = _look_sparse(X.indptr, X.indices, X.data, models.csr, *asked, *written)
     else:
         flat, addresses = _in_memory(X if n >= LANES else _padded(X))
-        n_kept, finite = _keep_dense(
-            flat, addresses, max(n, LANES), n_features, weights, span, *shape, limits, *kept
+        n_near, finite = _look_dense(
+            flat, addresses, max(n, LANES), n_features, models.dense, SPAN, *asked, *written
         )
-    return index[:n_kept], values[:n_kept], squares[:n_kept], finite
+    return Seen(places[:n_near], values[:n_near], squares[:n_near], finite)
 
 
 def _padded(X: Dense) -> NDArray[Any]:
@@ -109,7 +82,7 @@ def _in_memory(X: Dense) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 @compiled
-def _keep_dense(  # type: ignore[no-untyped-def]
+def _look_dense(  # type: ignore[no-untyped-def]
     flat,
     addresses,
     n,
@@ -118,10 +91,10 @@ def _keep_dense(  # type: ignore[no-untyped-def]
     span,
     n_models,
     n_outputs,
-    score,
+    code,
     softmax,
     limits,
-    index,
+    places,
     values,
     squares,
 ):
@@ -129,8 +102,8 @@ def _keep_dense(  # type: ignore[no-untyped-def]
     n_groups, group_size = -(-n_logits // GROUP), GROUP * (n_features + 1)
     panel = aligned(np.empty((n_features + 1) * LANES, np.float32))
     logits = aligned(np.empty((n_groups * GROUP + 1) * LANES, np.float32))
-    lengths, rough, work = np.empty(LANES, np.float32), np.empty(LANES, np.float32), _workspace(n_outputs)
-    n_kept, finite = 0, True
+    lengths, reduced, work = np.empty(LANES, np.float32), np.empty(LANES, np.float32), _workspace(n_outputs)
+    n_near, finite = 0, True
     for start in range(0, n, LANES):
         # The last panel is filled up with rows that were in the one before.
         first = min(start, n - LANES)
@@ -140,25 +113,25 @@ def _keep_dense(  # type: ignore[no-untyped-def]
             for group in range(n_groups):
                 stop, at, to = min(d + span, n_features), group * group_size, group * GROUP * LANES
                 multiply(panel, d, stop, weights, at, logits, to)
-        _reduce(logits, n_models, n_outputs, score, softmax, limits[3:], lengths, work, rough)
-        doubt = doubtful(rough, lengths, limits)
+        _reduce(logits, n_models, n_outputs, code, softmax, limits[3:], lengths, work, reduced)
+        doubt = doubtful(reduced, lengths, limits)
         if doubt != 0:
-            last = min(first + LANES, len(index))
-            n_kept = _append(doubt, rough, lengths, first, start, last, n_kept, index, values, squares)
+            last = min(first + LANES, len(places))
+            n_near = _append(doubt, reduced, lengths, first, start, last, n_near, places, values, squares)
             for i in range(LANES):
                 finite &= bool(lengths[i] < _INFINITY)
-    return n_kept, finite
+    return n_near, finite
 
 
 @compiled
-def _keep_sparse(  # type: ignore[no-untyped-def]
-    indptr, indices, data, weights, n_models, n_outputs, score, softmax, limits, index, values, squares
+def _look_sparse(  # type: ignore[no-untyped-def]
+    indptr, indices, data, weights, n_models, n_outputs, code, softmax, limits, places, values, squares
 ):
     n, n_logits = len(indptr) - 1, n_models * n_outputs
     sums = np.empty(n_logits, np.float32)
     logits = np.zeros(n_logits * LANES, np.float32)
-    lengths, rough, work = np.ones(LANES, np.float32), np.empty(LANES, np.float32), _workspace(n_outputs)
-    n_kept, finite = 0, True
+    lengths, reduced, work = np.ones(LANES, np.float32), np.empty(LANES, np.float32), _workspace(n_outputs)
+    n_near, finite = 0, True
     for first in range(0, n, LANES):
         n_rows = min(LANES, n - first)
         for i in range(n_rows):
@@ -174,11 +147,11 @@ def _keep_sparse(  # type: ignore[no-untyped-def]
             finite &= bool(length < _INFINITY)
             for o in range(n_logits):
                 logits[o * LANES + i] = sums[o]
-        _reduce(logits, n_models, n_outputs, score, softmax, limits[3:], lengths, work, rough)
-        doubt = doubtful(rough, lengths, limits)
+        _reduce(logits, n_models, n_outputs, code, softmax, limits[3:], lengths, work, reduced)
+        doubt = doubtful(reduced, lengths, limits)
         last = first + n_rows
-        n_kept = _append(doubt, rough, lengths, first, first, last, n_kept, index, values, squares)
-    return n_kept, finite
+        n_near = _append(doubt, reduced, lengths, first, first, last, n_near, places, values, squares)
+    return n_near, finite
 
 
 @compiled
@@ -195,14 +168,14 @@ def _fill_panel(flat, addresses, n_features, first, panel):  # type: ignore[no-u
 
 
 @compiled
-def _append(doubt, rough, lengths, first, start, last, n_kept, index, values, squares):  # type: ignore[no-untyped-def]
+def _append(doubt, reduced, lengths, first, start, last, n_near, places, values, squares):  # type: ignore[no-untyped-def]
     """Append the rows from `start` to `last` that have a bit in `doubt`, which begins with row `first`."""
     for row in range(start, last):
         i = row - first
         if (doubt >> i) & 1:
-            index[n_kept], values[n_kept], squares[n_kept] = row, rough[i], lengths[i]
-            n_kept += 1
-    return n_kept
+            places[n_near], values[n_near], squares[n_near] = row, reduced[i], lengths[i]
+            n_near += 1
+    return n_near
 
 
 @compiled
@@ -212,87 +185,87 @@ def _workspace(n_outputs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reduce(logits, n_models, n_outputs, score, softmax, logit_slope, lengths, work, rough):  # type: ignore[no-untyped-def]
-    """Set rough[row] to the score of each row of a panel."""
-    if score == LOWEST_GAP:
+def _reduce(logits, n_models, n_outputs, code, softmax, logit_slope, lengths, work, reduced):  # type: ignore[no-untyped-def]
+    """Set reduced[row] to what the logits of each row of a panel are reduced to."""
+    if code == LOWEST_GAP:
         if n_outputs == 1:
-            lowest_size(logits, n_models, rough)
+            lowest_size(logits, n_models, reduced)
         else:
-            lowest_gap(logits, n_models * n_outputs, n_outputs, True, rough)
-    elif score == VOTES:
-        _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, rough)
+            lowest_gap(logits, n_models * n_outputs, n_outputs, True, reduced)
+    elif code == VOTES:
+        _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduced)
     elif n_outputs == 1:
-        _reduce_two_classes(logits, n_models, score, softmax, work, rough)
+        _reduce_two_classes(logits, n_models, code, softmax, work, reduced)
     else:
-        _reduce_classes(logits, n_models, n_outputs, score, softmax, work, rough)
+        _reduce_classes(logits, n_models, n_outputs, code, softmax, work, reduced)
 
 
 @compiled
-def _reduce_two_classes(logits, n_models, score, softmax, work, rough):  # type: ignore[no-untyped-def]
+def _reduce_two_classes(logits, n_models, code, softmax, work, reduced):  # type: ignore[no-untyped-def]
     add_margins(logits, n_models, softmax, work)
     signed, squares = work[:LANES], work[LANES : 2 * LANES]
     sizes, least = work[2 * LANES : 3 * LANES], work[3 * LANES : 4 * LANES]
     for i in range(LANES):
         mean = signed[i] / n_models
-        if score == LOWEST_MARGIN:
-            rough[i] = least[i]
-        elif score == MEAN_MARGIN:
-            rough[i] = sizes[i] / n_models
-        elif score == MARGIN_OF_MEAN:
-            rough[i] = abs(mean)
-        else:
+        if code == LOWEST_MARGIN:
+            reduced[i] = least[i]
+        elif code == MEAN_MARGIN:
+            reduced[i] = sizes[i] / n_models
+        elif code == MARGIN_OF_MEAN:
+            reduced[i] = abs(mean)
+        elif code == VARIANCE:
             # Each class's probability is half of 1 -+ margin, so both variances are a quarter of the margin's.
-            rough[i] = _HALF * (mean * mean - squares[i] / n_models)
+            reduced[i] = _HALF * (mean * mean - squares[i] / n_models)
 
 
 @compiled
-def _reduce_classes(logits, n_models, n_outputs, score, softmax, work, rough):  # type: ignore[no-untyped-def]
+def _reduce_classes(logits, n_models, n_outputs, code, softmax, work, reduced):  # type: ignore[no-untyped-def]
     size = n_outputs * LANES
     scores, sums, gap = work[:size], work[size : 3 * size], work[3 * size : 3 * size + LANES]
     sums[:] = _ZERO
-    rough[:] = _INFINITY if score == LOWEST_MARGIN else _ZERO
+    reduced[:] = _INFINITY if code == LOWEST_MARGIN else _ZERO
     for k in range(n_models):
         add_scores(logits, k * size, n_outputs, softmax, scores, sums)
-        if score == LOWEST_MARGIN or score == MEAN_MARGIN:  # noqa: PLR1714, SIM109 - compiled
+        if code == LOWEST_MARGIN or code == MEAN_MARGIN:  # noqa: PLR1714, SIM109 - compiled
             lowest_gap(scores, n_outputs, n_outputs, False, gap)
             for i in range(LANES):
-                rough[i] = min(rough[i], gap[i]) if score == LOWEST_MARGIN else rough[i] + gap[i]
-    if score == MARGIN_OF_MEAN:
-        lowest_gap(sums, n_outputs, n_outputs, False, rough)
-    if score == MEAN_MARGIN or score == MARGIN_OF_MEAN:  # noqa: PLR1714, SIM109 - compiled
+                reduced[i] = min(reduced[i], gap[i]) if code == LOWEST_MARGIN else reduced[i] + gap[i]
+    if code == MARGIN_OF_MEAN:
+        lowest_gap(sums, n_outputs, n_outputs, False, reduced)
+    if code == MEAN_MARGIN or code == MARGIN_OF_MEAN:  # noqa: PLR1714, SIM109 - compiled
         for i in range(LANES):
-            rough[i] /= n_models
-    elif score == VARIANCE:
+            reduced[i] /= n_models
+    elif code == VARIANCE:
         for j in range(size):
             mean = sums[j] / n_models
-            rough[j % LANES] += mean * mean - sums[size + j] / n_models
+            reduced[j % LANES] += mean * mean - sums[size + j] / n_models
 
 
 @compiled
-def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, rough):  # type: ignore[no-untyped-def]
-    """Set rough[row] to the least that the top class can lead by: votes in doubt count against it."""
+def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduced):  # type: ignore[no-untyped-def]
+    """Set reduced[row] to the least that the top class can lead by: votes in doubt count against it."""
     doubt, in_doubt = work[:LANES], work[LANES : 2 * LANES]
     roots(lengths, logit_slope, doubt)
     in_doubt[:] = _ZERO
     if n_outputs == 1:
-        rough[:] = _ZERO
+        reduced[:] = _ZERO
         for k in range(n_models):
             for i in range(LANES):
                 logit = logits[k * LANES + i]
                 in_doubt[i] += not abs(logit) > doubt[i]
-                rough[i] += _ONE if logit > _ZERO else -_ONE
+                reduced[i] += _ONE if logit > _ZERO else -_ONE
         for i in range(LANES):
             # A vote in doubt was counted for one class, and may have gone to the other.
-            rough[i] = max(abs(rough[i]) - in_doubt[i] - in_doubt[i], _ZERO)
+            reduced[i] = max(abs(reduced[i]) - in_doubt[i] - in_doubt[i], _ZERO)
         return
     votes = work[2 * LANES : (2 + n_outputs) * LANES]
     votes[:] = _ZERO
     for i in range(LANES):
         doubt[i] += doubt[i]
     count_votes(logits, n_models * n_outputs, n_outputs, doubt, votes, in_doubt)
-    lowest_gap(votes, n_outputs, n_outputs, False, rough)
+    lowest_gap(votes, n_outputs, n_outputs, False, reduced)
     for i in range(LANES):
-        rough[i] = max(rough[i] - in_doubt[i], _ZERO)
+        reduced[i] = max(reduced[i] - in_doubt[i], _ZERO)
 
 
 @compiled

@@ -363,18 +363,18 @@ def roots(typing_context: Any, squares: Any, scale: Any, out: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def doubtful(typing_context: Any, rough: Any, squares: Any, limits: Any) -> Any:
+def doubtful(typing_context: Any, reduced: Any, squares: Any, limits: Any) -> Any:
     """Return a bit for every row that is not surely above what is allowed, or whose length is beyond the longest.
 
     limits: allowed, the square of the error's slope, the square of the longest length. A row is sure if it is above
     what is allowed by more than slope * length; squares on both sides need no root. NaN is never sure.
     """
 
-    def write(code: Code, rough: Any, squares: Any, limits: Any) -> Any:
+    def write(code: Code, reduced: Any, squares: Any, limits: Any) -> Any:
         allowed, slope, longest = (code.load_spread(limits, place) for place in range(3))
-        length, excess = code.load(squares, 0), code.load(rough, 0) - allowed
+        length, excess = code.load(squares, 0), code.load(reduced, 0) - allowed
         sure = [excess.above(0.0), (excess * excess).above(slope * length), longest.above(length)]
         bits = code.builder.not_(functools.reduce(code.builder.and_, sure))
         return code.builder.zext(code.builder.bitcast(bits, ir.IntType(LANES)), INT)
 
-    return function(write, rough, squares, limits, returns=types.intp)
+    return function(write, reduced, squares, limits, returns=types.intp)

@@ -1,4 +1,4 @@
-"""The rough look at the lowest gap of linear models: Triton kernels that keep only the rows which may matter."""
+"""The looks at the lowest gap of linear models: Triton kernels that write down the rows that are near."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from minmargin.compute import bounds
 from minmargin.compute.gpu import plain, splits
 from minmargin.compute.gpu.looks import Found
+from minmargin.compute.rounding import SMALL_UNIT, TINY, UNIT, gamma
 from minmargin.device import Precision
 
 _DOUBLES = 1 << 25  # that a closer look has in memory at a time: 256 MB
 
 
 @dataclass(frozen=True)
-class GapLook:
-    """The lowest gap of K linear models: highest minus second-highest logit, or the size of the only one.
+class GapLooks:
+    """The looks at the lowest gap of K linear models: highest minus second-highest logit, or the size of the only one.
 
     Attributes:
         weights: (K, O, D) one output a class, or a single one for two classes.
@@ -41,31 +41,31 @@ class GapLook:
     _typical: list[float] = field(default_factory=list, init=False, repr=False)
 
     def load(self) -> None:
-        """Put all that looks read on the device now, and not when rows are standing in line for the same way."""
+        """Put all that the looks read on the device now, before rows stand in line for the same way."""
         _ = self._tensors, self._exact
 
-    def keep(self, rows: Tensor, allowed: float) -> NDArray[np.float32]:
+    def first_look(self, rows: Tensor, allowed: float) -> NDArray[np.float32]:
         """Return (3, m) the rows whose gap may be `allowed` or less: their places, gaps and squared lengths.
 
-        The places are whole numbers, of as many bits.
+        The places are whole numbers, of as many bits. `found_by` tells what follows.
         """
-        return _to_host(_kept(rows, partial(self.prepare(rows), allowed)))
+        return _to_host(_written_by(partial(self.prepare(rows), allowed), rows))
 
-    def look_twice(self, rows: Tensor, allowed: float) -> tuple[Found, int]:
-        """Return what a closer look tells of the rows that a quick one cannot dismiss, and how many these are."""
-        kept = _kept(rows, partial(self.prepare(rows), allowed))
-        places = kept[0].view(torch.int32).sort().values
+    def both_looks(self, rows: Tensor, allowed: float) -> tuple[Found, int]:
+        """Return what a closer look tells of the rows that the first one leaves near, and how many these are."""
+        near = _written_by(partial(self.prepare(rows), allowed), rows)
+        places = near[0].view(torch.int32).sort().values
         if not len(places):
             nothing = np.empty(0)
             return Found(np.empty(0, np.intp), nothing, nothing, finite=True), 0
-        found = self.look_closely(rows[places], allowed)
+        found = self.closer_look(rows[places], allowed)
         return found._replace(places=places.cpu().numpy()[found.places].astype(np.intp)), len(places)
 
-    def look_closely(self, rows: Tensor, allowed: float) -> Found:
+    def closer_look(self, rows: Tensor, allowed: float) -> Found:
         """Return what float64 products tell of the rows whose gap may be `allowed` or less: see `tells_margins`.
 
-        The proven error of a long sum on matrix units is so wide that the other look may keep nearly every row. If rows
-        come from the host, there is time for this one, and hardly a row is left to look at again.
+        The proven error of a long sum on matrix units is so wide that the first look may leave nearly every row near.
+        If rows come from the host, there is time for this one, and hardly a row is left to look at again.
         """
         from minmargin.compute.gpu.linear_kernels import near_gaps  # noqa: PLC0415 - imports Triton
 
@@ -83,14 +83,12 @@ class GapLook:
                     n_columns=max(1 << (n_models - 1).bit_length(), 16), block=block, num_warps=4,
                 )  # fmt: skip
 
-        kept = _to_host(_kept(rows, launch))
-        in_order = np.argsort(kept[0].view(np.int32))
-        places, (values, lengths) = kept[0].view(np.int32)[in_order], kept[1:, in_order].astype(np.float64)
+        near = _to_host(_written_by(launch, rows))
+        in_order = np.argsort(near[0].view(np.int32))
+        places, (values, lengths) = near[0].view(np.int32)[in_order], near[1:, in_order].astype(np.float64)
         with np.errstate(invalid="ignore"):
             # What is written is rounded to float32.
-            errors = (
-                self.fine_slope * np.sqrt(lengths + 1.0) + 2.0 * bounds.UNIT * np.abs(values) + bounds.TINY
-            )
+            errors = self.fine_slope * np.sqrt(lengths + 1.0) + 2.0 * UNIT * np.abs(values) + TINY
         return Found(places.astype(np.intp), values, errors, bool(np.isfinite(lengths).all()))
 
     @property
@@ -98,17 +96,17 @@ class GapLook:
         """Whether a closer look gives lowest margins: of more than two classes, gaps tell them only roughly."""
         return self.softmax and self.weights.shape[1] > 1
 
-    def describe(
+    def found_by(
         self,
-        kept: NDArray[np.float32],
+        first_look: NDArray[np.float32],
         size: int | None,
         allowed_beside: Callable[[float], float],
     ) -> Found:
-        """Return what is known of kept rows, without those that are not needed for the `size` lowest.
+        """Return what a first look tells of rows, without those that are not needed for the `size` lowest.
 
         `allowed_beside(gap)` is what is allowed if as many rows as are needed have gaps no larger than `gap`.
         """
-        places, (values, lengths) = kept[0].view(np.int32), kept[1:].astype(np.float64)
+        places, (values, lengths) = first_look[0].view(np.int32), first_look[1:].astype(np.float64)
         finite = bool(np.isfinite(lengths).all())
         in_range = lengths < (math.inf if self._short is not None else 65504.0**2)
         with np.errstate(invalid="ignore"):
@@ -126,21 +124,21 @@ class GapLook:
         split: Any = self._short or self._half
         powers = 1.0 if self._half is None else self._half.scale[: self.weights.shape[2]].astype(np.float64)
         scaled = np.sqrt(((self.weights / powers) ** 2).sum(axis=2) + self.constants**2)
-        canonical = bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT) * float(scaled.max())
+        canonical = gamma(self.weights.shape[2] + 8, SMALL_UNIT) * float(scaled.max())
         return (1.0 if self.weights.shape[1] == 1 else 2.0) * (float(split.slope) + 2.0 * canonical)
 
     @cached_property
     def fine_slope(self) -> float:
         """The same where products are float64. A margin is off by less than a gap."""
         length = float(np.sqrt((self.weights**2).sum(axis=2) + self.constants**2).max())
-        relative = 2.0 * bounds.gamma(self.weights.shape[2] + 8, bounds.SMALL_UNIT)
+        relative = 2.0 * gamma(self.weights.shape[2] + 8, SMALL_UNIT)
         # The length of a row is rounded to float32 on its way.
         return (1.0 if self.weights.shape[1] == 1 else 2.0) * relative * length * (1.0 + 2.0**-9)
 
     def prepare(self, rows: Tensor) -> Callable[[float, tuple[Tensor, ...]], None]:
-        """Return the launch of a kernel on these rows, given what is allowed and where to write what is kept.
+        """Return the launch of a kernel on these rows, given what is allowed and where to write the rows that are near.
 
-        It writes how many rows were kept, which, their gaps and their squared lengths.
+        It writes how many these are, which, their gaps and their squared lengths.
         """
         return self._short_launch(rows) if self._short is not None else self._long_launch(rows)
 
@@ -244,8 +242,8 @@ def _rounded_up(value: float) -> float:
         return float(np.nextafter(np.float32(value), np.float32(np.inf)))
 
 
-def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> Tensor:
-    """Return (3, m) what a kernel writes of the rows that it keeps."""
+def _written_by(launch: Callable[[tuple[Tensor, ...]], None], rows: Tensor) -> Tensor:
+    """Return (3, m) what a kernel writes of the rows that are near."""
     room = -(-len(rows) // 16) * 16  # so that all three are aligned, for which kernels are compiled
     written = torch.empty((3, room), dtype=torch.float32, device=rows.device)
     counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
@@ -253,8 +251,8 @@ def _kept(rows: Tensor, launch: Callable[[tuple[Tensor, ...]], None]) -> Tensor:
     return written[:, : int(counter.item())]
 
 
-def _to_host(kept: Tensor) -> NDArray[np.float32]:
-    return np.asarray(kept.cpu().numpy())
+def _to_host(written: Tensor) -> NDArray[np.float32]:
+    return np.asarray(written.cpu().numpy())
 
 
 def _n_processors(device: str) -> int:

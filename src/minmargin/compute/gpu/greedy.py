@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from minmargin.compute.bounds import SMALL_UNIT
 from minmargin.compute.kernels import norms, raise_to_cosines
+from minmargin.compute.rounding import SMALL_UNIT
 
 _CENTERS = 256  # that are multiplied at a time
 

@@ -2,7 +2,7 @@
 
 Matrix units multiply numbers of few digits. A float32 number is the sum of two of those and a negligible rest, so three
 products (high * high, low * high, high * low) give float32 accuracy; `split` is 0 where one is enough. `splits` cuts
-the weights up, and says how large the error can be. Nothing but the rows that are kept is written.
+the weights up, and says how large the error can be. Nothing is written but the rows that are near.
 
 Columns of the weights are ordered by output and then by member: the highest and second-highest output of a member then
 stay within a thread.
@@ -20,14 +20,14 @@ _LIMIT = tl.constexpr(65504.0 * 65504.0)  # squares of rows that half precision 
 
 
 @triton.jit
-def _append(rows, kept, gaps, squares, counter_ptr, index_ptr, gap_ptr, square_ptr):  # type: ignore[no-untyped-def]
-    """Write down the kept rows, in any order, behind those of other programs."""
-    n_kept = tl.sum(kept.to(tl.int32), 0)
-    if n_kept > 0:
-        places = tl.atomic_add(counter_ptr, n_kept) + tl.cumsum(kept.to(tl.int32), 0) - 1
-        tl.store(index_ptr + places, rows, mask=kept)
-        tl.store(gap_ptr + places, gaps, mask=kept)
-        tl.store(square_ptr + places, squares, mask=kept)
+def _append(rows, near, gaps, squares, counter_ptr, index_ptr, gap_ptr, square_ptr):  # type: ignore[no-untyped-def]
+    """Write down the rows that are near, in any order, behind those of other programs."""
+    n_near = tl.sum(near.to(tl.int32), 0)
+    if n_near > 0:
+        places = tl.atomic_add(counter_ptr, n_near) + tl.cumsum(near.to(tl.int32), 0) - 1
+        tl.store(index_ptr + places, rows, mask=near)
+        tl.store(gap_ptr + places, gaps, mask=near)
+        tl.store(square_ptr + places, squares, mask=near)
 
 
 @triton.jit
@@ -42,11 +42,11 @@ def short_rows(  # type: ignore[no-untyped-def]
     counter_ptr, index_ptr, gap_ptr, square_ptr,
     split: tl.constexpr, n_columns: tl.constexpr, block: tl.constexpr, span: tl.constexpr, stages: tl.constexpr,
 ):  # fmt: skip
-    """Keep the rows of (n, D) x whose lowest |logit| may be `allowed` or less, by `tilt` times their squared length.
+    """Write down the rows of (n, D) x whose lowest |logit| may be `allowed` or less, by `tilt` times a squared length.
 
     For two classes and rows of at most one span: weights stay where they are while rows stream by, as fast as memory
     can give them. Squared lengths are a product with ones, so that nothing has to change threads; they have 11 digits.
-    Only a tile that has a row to keep is looked at closer.
+    Nothing more is done with a tile of which no row is near.
     """
     columns = tl.arange(0, n_columns)
     d = tl.arange(0, span)
@@ -72,21 +72,21 @@ def short_rows(  # type: ignore[no-untyped-def]
             acc = tl.dot(x, w_high, input_precision="tf32")
         squares = tl.dot(x * x, ones, input_precision="tf32")
         sizes = tl.abs(acc + bias)
-        # Comparisons are written so that NaN is kept. Squares that are not finite make the difference NaN or -inf.
+        # Comparisons are written so that NaN is near. Squares that are not finite make the difference NaN or -inf.
         far = tl.min(sizes - tilt * squares, 1) > allowed
         if tl.sum(far.to(tl.int32), 0) < block:
-            kept = (rows < n) & ~far
+            near = (rows < n) & ~far
             _append(
-                rows, kept, tl.min(sizes, 1), tl.max(squares, 1), counter_ptr, index_ptr, gap_ptr, square_ptr
+                rows, near, tl.min(sizes, 1), tl.max(squares, 1), counter_ptr, index_ptr, gap_ptr, square_ptr
             )
 
 
 @triton.jit
 def _append_near(rows, inside, gaps, squares, allowed, slope, counter_ptr, index_ptr, gap_ptr, square_ptr):  # type: ignore[no-untyped-def]
     """Write down the rows whose gap may be allowed, by `slope` times their length, or that are out of range."""
-    far = gaps > allowed + slope * tl.sqrt(squares + 1.0)  # written so that NaN is kept
-    kept = inside & ~(far & (squares < _LIMIT))
-    _append(rows, kept, gaps, squares, counter_ptr, index_ptr, gap_ptr, square_ptr)
+    far = gaps > allowed + slope * tl.sqrt(squares + 1.0)  # written so that NaN is near
+    near = inside & ~(far & (squares < _LIMIT))
+    _append(rows, near, gaps, squares, counter_ptr, index_ptr, gap_ptr, square_ptr)
 
 
 @triton.jit
@@ -114,7 +114,7 @@ def two_classes(  # type: ignore[no-untyped-def]
     counter_ptr, index_ptr, gap_ptr, square_ptr,
     n_groups: tl.constexpr, split: tl.constexpr, n_columns: tl.constexpr, block: tl.constexpr, span: tl.constexpr,
 ):  # fmt: skip
-    """Keep the rows of (n, D) x whose lowest |logit| may be `allowed` or less, by `slope` times their length.
+    """Write down the rows of (n, D) x whose lowest |logit| may be `allowed` or less, by `slope` times their length.
 
     Weights are (groups, D padded to whole spans, n_columns) and biases (groups, n_columns), a column a member.
     """
@@ -161,7 +161,7 @@ def classes(  # type: ignore[no-untyped-def]
     n_groups: tl.constexpr, split: tl.constexpr, n_columns: tl.constexpr, n_full: tl.constexpr,
     n_outputs: tl.constexpr, rest: tl.constexpr, block: tl.constexpr, span: tl.constexpr,
 ):  # fmt: skip
-    """Keep the rows of (n, D) x whose lowest difference of two highest outputs may be `allowed` or less.
+    """Write down the rows of (n, D) x whose lowest difference of two highest outputs may be `allowed` or less.
 
     Outputs are relative to the first class, whose own is 0 and costs nothing. Weights are (groups, D padded, width)
     with width = (n_full * n_outputs + rest) * n_columns: `n_full` times `n_outputs` outputs at once, the last time
@@ -210,9 +210,9 @@ def near_gaps(  # type: ignore[no-untyped-def]
     counter_ptr, index_ptr, value_ptr, square_ptr, margins: tl.constexpr, n_columns: tl.constexpr,
     block: tl.constexpr,
 ):  # fmt: skip
-    """Keep the rows of (n, outputs, members) float64 logits whose lowest gap may be `allowed` or less.
+    """Write down the rows of (n, outputs, members) float64 logits whose lowest gap may be `allowed` or less.
 
-    Write their lowest gaps, or with `margins` the lowest margins of the logits' softmax. The first one is row `first`.
+    With their lowest gaps, or with `margins` the lowest margins of the logits' softmax. The first one is row `first`.
     """
     rows = tl.program_id(0) * block + tl.arange(0, block)
     inside = rows < n
@@ -231,9 +231,9 @@ def near_gaps(  # type: ignore[no-untyped-def]
         gaps = best - next_best
     lowest = tl.min(tl.where(known, gaps, float("inf")), 1)
     squares = tl.load(squares_ptr + rows, mask=inside, other=0.0)
-    far = lowest > allowed + slope * tl.sqrt(squares + 1.0)  # written so that NaN is kept
-    kept = inside & ~far
-    if tl.sum(kept.to(tl.int32)) > 0:
+    far = lowest > allowed + slope * tl.sqrt(squares + 1.0)  # written so that NaN is near
+    near = inside & ~far
+    if tl.sum(near.to(tl.int32)) > 0:
         if margins:
             total = tl.zeros((block, n_columns), tl.float64)
             for output in tl.static_range(n_outputs):
@@ -241,7 +241,7 @@ def near_gaps(  # type: ignore[no-untyped-def]
             lowest = tl.min(tl.where(known, (1.0 - tl.exp(-gaps)) / total, float("inf")), 1)
         _append(
             first + rows,
-            kept,
+            near,
             lowest.to(tl.float32),
             squares.to(tl.float32),
             counter_ptr,

@@ -1,7 +1,7 @@
-"""Rough looks at rows that are on a device: what each gives is a value for a row, and how far it can be off.
+"""Looks at rows that are on a device: what each gives is a value for a row, and how far it can be off.
 
-`NetworkLook` is for any score, of networks and of linear models, which are networks without hidden layers. Without
-Triton it computes the same in plain torch. For the lowest margin of linear models, `gaps` has a faster one.
+`NetworkLooks` are for any score, of networks and of linear models, which are networks without hidden layers. Without
+Triton they compute the same in plain torch. For the lowest margin of linear models, `gaps` has a faster first look.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from minmargin.compute import bounds
 from minmargin.compute.gpu import plain
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT64, SQUARINGS, Arithmetic, ErrorModel, input_lengths
+from minmargin.compute.reductions import Reduction, Shape
+from minmargin.compute.rounding import SLACK, SMALL_UNIT, UNIT
 from minmargin.device import Precision
 
 _ACTIVATIONS = 1 << 26  # floats of a layer that may be in memory at a time: 256 MB
@@ -32,11 +33,11 @@ _Tile: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], bool]
 
 
 class Found(NamedTuple):
-    """Rows that may matter, in the order of their places.
+    """What a look tells of rows, in the order of their places.
 
     Attributes:
         places: (m,) where in the block they stand.
-        values: (m,) rough values.
+        values: (m,) what their logits are reduced to.
         errors: (m,) how far these can be from what canonical logits would give; infinite if not known.
         finite: whether all numbers of all rows are certain to be finite.
     """
@@ -101,18 +102,18 @@ class DeviceNetworks:
 
 
 @dataclass(frozen=True)
-class NetworkLook:
-    """One score of K networks.
+class NetworkLooks:
+    """The looks at one score of K networks.
 
     Attributes:
         models: the networks.
-        kind: which of the scores in `rough`.
+        reduction: what gives the score.
         softmax: whether class scores are the softmax of the logits, and not the logits themselves.
         precision: how closely to look.
     """
 
     models: DeviceNetworks
-    kind: int
+    reduction: Reduction
     softmax: bool
     precision: Precision
 
@@ -121,16 +122,21 @@ class NetworkLook:
         """The networks themselves."""
         return self.models.networks
 
-    def look(self, rows: Tensor) -> Found:
+    @property
+    def shape(self) -> Shape:
+        """That of the networks."""
+        return Shape(self.networks.n_networks, self.networks.widths[-1], self.softmax)
+
+    def first_look(self, rows: Tensor) -> Found:
         """Return what is known of all rows."""
         return self._join(self._coarse_tile, rows)
 
-    def look_closer(self, rows: Tensor) -> Found:
+    def closer_look(self, rows: Tensor) -> Found:
         """Return the same from products of float64 rows."""
         return self._join(self._fine_tile, rows)
 
     def values(self, rows: Tensor) -> NDArray[np.float64]:
-        """Return (n,) the rough scores, with no vote in doubt."""
+        """Return (n,) the values of a first look, with no vote in doubt."""
         return self._join(self._certain_tile, rows).values
 
     def _join(self, look: Any, rows: Tensor) -> Found:
@@ -150,10 +156,10 @@ class NetworkLook:
             values = self._reduce(inputs, doubt)
         else:
             logits, squares = plain.network_logits(rows, *self.models.float32)
-            error = self._logit_error(squares, [Arithmetic(bounds.UNIT)] * (n_hidden + 1))
+            error = self._logit_error(squares, [Arithmetic(UNIT)] * (n_hidden + 1))
             doubt = self._doubt(error, rows, certain=certain)
             values = self._plainly(logits, doubt)
-        return self._result(values, error, doubt, squares, unit=bounds.UNIT, of_exp=_EXP_ERROR)
+        return self._result(values, error, doubt, squares, unit=UNIT, of_exp=_EXP_ERROR)
 
     def _certain_tile(self, rows: Tensor) -> _Tile:
         return self._coarse_tile(rows, certain=True)
@@ -163,10 +169,10 @@ class NetworkLook:
         error = self._logit_error(squares, [FLOAT64] * len(squares))
         doubt = self._doubt(error, logits)
         values = self._plainly(logits, doubt)
-        return self._result(values, error, doubt, squares, unit=bounds.SMALL_UNIT, of_exp=bounds.SMALL_UNIT)
+        return self._result(values, error, doubt, squares, unit=SMALL_UNIT, of_exp=SMALL_UNIT)
 
     def _plainly(self, logits: Tensor, doubt: Tensor) -> Tensor:
-        return plain.reduced(logits, self.kind, softmax=self.softmax, doubt=doubt)
+        return plain.reduced(logits, self.reduction, softmax=self.softmax, doubt=doubt)
 
     def _result(
         self,
@@ -179,13 +185,13 @@ class NetworkLook:
         of_exp: float,
     ) -> _Tile:
         """Return values with their errors: those that follow from logits, and what reducing them adds."""
-        factor = bounds.error_factor(self.kind, n_outputs=self.networks.widths[-1], softmax=self.softmax)
+        factor = self.reduction.error_factor(self.shape)
         n_terms = self.networks.widths[-1] + self.networks.n_networks + 12
         added: Any = 4.0 * (2.0 * of_exp + n_terms * unit)
         if not self.softmax:  # class scores are as large as logits can be
             largest = float(self.models.errors.sizes[-1].max())
             added = added * np.sqrt(_to_host(squares[-1]) + 1.0) * largest
-        errors = _to_host(doubt) if self.kind == bounds.VOTES else factor * error + added
+        errors = _to_host(doubt) if self.reduction.counts_doubt else factor * error + added
         known = error < np.inf
         found = np.where(known, _to_host(values), 0.0), np.where(known, errors, np.inf)
         return *found, bool(torch.isfinite(squares[0]).all())
@@ -212,8 +218,8 @@ class NetworkLook:
         out = torch.empty(n, dtype=torch.float32, device=inputs.device)
         stride = n * n_in if inputs.dim() == 3 else 0
         reduce_members[(-(-n // block),)](
-            inputs, weights, biases, doubt, out, n, stride, n_members, n_in, kind=self.kind, softmax=self.softmax,
-            precision=self._units, block=block, width=width, span=32, num_warps=4, num_stages=3,
+            inputs, weights, biases, doubt, out, n, stride, n_members, n_in, code=self.reduction.code,
+            softmax=self.softmax, precision=self._units, block=block, width=width, span=32, num_warps=4, num_stages=3,
         )  # fmt: skip
         return out
 
@@ -227,9 +233,9 @@ class NetworkLook:
 
     def _doubt(self, error: NDArray[np.float64], like: Tensor, *, certain: bool = False) -> Tensor:
         """Return (n,) how far two logits must differ for a vote to be certain."""
-        if self.kind != bounds.VOTES:  # then nobody asks
+        if not self.reduction.counts_doubt:  # then nobody asks
             return like.new_zeros(len(error))
-        doubt = np.full(len(error), -1.0) if certain else 2.0 * error * (1.0 + 1e-6) + bounds.SLACK
+        doubt = np.full(len(error), -1.0) if certain else 2.0 * error * (1.0 + 1e-6) + SLACK
         return torch.from_numpy(doubt).to(like)
 
     @property
@@ -245,7 +251,7 @@ class NetworkLook:
 
     @property
     def _of_hidden(self) -> Arithmetic:
-        return self._of_units if self.precision == "fast" else Arithmetic(bounds.UNIT)
+        return self._of_units if self.precision == "fast" else Arithmetic(UNIT)
 
 
 def _fast_layer(values: Tensor, weights: Tensor, biases: Tensor) -> Tensor:
@@ -280,7 +286,7 @@ def _spectral_bounds(weights: NDArray[np.float64], device: str) -> NDArray[np.fl
         trace = power.diagonal(dim1=1, dim2=2).sum(1).clamp_min(1e-300)
         power = power / trace[:, None, None]
         logarithm += torch.log(trace) * 0.5**squaring
-    rounding = 8.0 * n_in * n_out * bounds.SMALL_UNIT
+    rounding = 8.0 * n_in * n_out * SMALL_UNIT
     return _to_host(size * torch.exp(0.5 * logarithm) * (1.0 + 1e-9 + rounding))
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from minmargin.compute import bounds
+from minmargin.compute import reductions
 
-_LOWEST_GAP = tl.constexpr(bounds.LOWEST_GAP)
-_LOWEST_MARGIN = tl.constexpr(bounds.LOWEST_MARGIN)
-_MEAN_MARGIN = tl.constexpr(bounds.MEAN_MARGIN)
-_MARGIN_OF_MEAN = tl.constexpr(bounds.MARGIN_OF_MEAN)
-_VOTES = tl.constexpr(bounds.VOTES)
+_LOWEST_GAP = tl.constexpr(reductions.LOWEST_GAP)
+_LOWEST_MARGIN = tl.constexpr(reductions.LOWEST_MARGIN)
+_MEAN_MARGIN = tl.constexpr(reductions.MEAN_MARGIN)
+_MARGIN_OF_MEAN = tl.constexpr(reductions.MARGIN_OF_MEAN)
+_VOTES = tl.constexpr(reductions.VOTES)
+_VARIANCE = tl.constexpr(reductions.VARIANCE)
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -58,10 +59,10 @@ def _two_highest(values):  # type: ignore[no-untyped-def]
 @triton.jit(do_not_specialize=["n"])
 def reduce_members(  # type: ignore[no-untyped-def]
     input_ptr, weight_ptr, bias_ptr, doubt_ptr, out_ptr, n, input_stride, n_members, n_in: tl.constexpr,
-    kind: tl.constexpr, softmax: tl.constexpr, precision: tl.constexpr,
+    code: tl.constexpr, softmax: tl.constexpr, precision: tl.constexpr,
     block: tl.constexpr, width: tl.constexpr, span: tl.constexpr,
 ):  # fmt: skip
-    """Write (n,) one number a row: of the `kind` that `rough` defines, over all members.
+    """Write (n,) the values of the reduction that `code` stands for, over all members.
 
     Weights are (members, in, width) and biases (members, width), -inf for outputs that only fill up. `doubt_ptr` is
     (n,) how far two outputs must differ for a vote to be certain. Only certain votes count, and it then is how many are
@@ -72,7 +73,7 @@ def reduce_members(  # type: ignore[no-untyped-def]
     o = tl.arange(0, width)
     doubt = tl.load(doubt_ptr + rows, mask=inside, other=0.0)
     result = tl.full((block,), float("inf"), tl.float32)
-    if kind == _MEAN_MARGIN or kind == _VOTES:  # noqa: PLR1714 - compiled
+    if code == _MEAN_MARGIN or code == _VOTES:  # noqa: PLR1714 - compiled
         result = tl.zeros((block,), tl.float32)
     sums = tl.zeros((block, width), tl.float32)
     squares = tl.zeros((block, width), tl.float32)
@@ -88,9 +89,9 @@ def reduce_members(  # type: ignore[no-untyped-def]
         from_row += input_stride
         acc += tl.load(bias_ptr + member * width + o)[None, :]
         first, second, is_first = _two_highest(acc)
-        if kind == _LOWEST_GAP:
+        if code == _LOWEST_GAP:
             result = tl.minimum(result, first - second)
-        elif kind == _VOTES:
+        elif code == _VOTES:
             certain = first - second > doubt
             sums += tl.where(is_first & certain[:, None], 1.0, 0.0)
             result += tl.where(certain, 0.0, 1.0)
@@ -102,24 +103,24 @@ def reduce_members(  # type: ignore[no-untyped-def]
                 total = tl.sum(weights_of, 1)
                 scores = weights_of / total[:, None]
                 margin = (1.0 - tl.exp(second - first)) / total
-            if kind == _LOWEST_MARGIN:
+            if code == _LOWEST_MARGIN:
                 result = tl.minimum(result, margin)
-            elif kind == _MEAN_MARGIN:
+            elif code == _MEAN_MARGIN:
                 result += margin
             else:
                 sums += scores
                 squares += scores * scores
-    if kind == _MEAN_MARGIN:
+    if code == _MEAN_MARGIN:
         result /= n_members
-    elif kind == _MARGIN_OF_MEAN:
+    elif code == _MARGIN_OF_MEAN:
         first, second, _ = _two_highest(sums)
         result = (first - second) / n_members
-    elif kind == _VOTES:
+    elif code == _VOTES:
         # What only fills up gets no vote, like a class that nobody votes for.
         tl.store(doubt_ptr + rows, result, mask=inside)
         first, second, _ = _two_highest(sums)
         result = first - second
-    elif kind > _VOTES:
+    elif code == _VARIANCE:
         mean = sums / n_members
         result = tl.sum(mean * mean - squares / n_members, 1)
     tl.store(out_ptr + rows, result, mask=inside)

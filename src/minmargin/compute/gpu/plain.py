@@ -1,13 +1,21 @@
-"""The same in plain torch: the reference for the Triton kernels, and what is used where Triton is missing."""
+"""What the Triton kernels compute, in plain torch: their reference, and what is used where Triton is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from minmargin.compute import bounds
+from minmargin.compute.reductions import (
+    LOWEST_GAP,
+    LOWEST_MARGIN,
+    MARGIN_OF_MEAN,
+    MEAN_MARGIN,
+    VARIANCE,
+    VOTES,
+    Reduction,
+)
 
 
 def network_logits(
@@ -37,32 +45,54 @@ def squared_lengths(values: Tensor) -> Tensor:
     return torch.linalg.vecdot(values, values)
 
 
-def reduced(logits: Tensor, kind: int, *, softmax: bool, doubt: Tensor) -> Tensor:
-    """Return (n,) one number a row, of the `kind` that `rough` defines, from (K, n, C) logits.
+def reduced(logits: Tensor, reduction: Reduction, *, softmax: bool, doubt: Tensor) -> Tensor:
+    """Return (n,) the values of (K, n, C) logits.
 
     `doubt` is (n,) how far two logits must differ for a vote to be certain. Only certain votes count, and it then is
     how many are not.
     """
-    n_members = len(logits)
+    if reduction.code in _OF_LOGITS:
+        return _OF_LOGITS[reduction.code](logits, doubt)
+    return _OF_SCORES[reduction.code](torch.softmax(logits, 2) if softmax else logits)
+
+
+def _lowest_margin(scores: Tensor, _: Tensor | None = None) -> Tensor:
+    first, second = _two_highest(scores)
+    return (first - second).amin(0)
+
+
+def _mean_margin(scores: Tensor) -> Tensor:
+    first, second = _two_highest(scores)
+    return (first - second).mean(0)
+
+
+def _margin_of_mean(scores: Tensor) -> Tensor:
+    first, second = _two_highest(scores.sum(0) / len(scores))
+    return first - second
+
+
+def _variance(scores: Tensor) -> Tensor:
+    mean = scores.sum(0) / len(scores)
+    return (mean * mean - (scores * scores).sum(0) / len(scores)).sum(1)
+
+
+def _votes(logits: Tensor, doubt: Tensor) -> Tensor:
     first, second = _two_highest(logits)
-    if kind == bounds.LOWEST_GAP:
-        return (first - second).amin(0)
-    if kind == bounds.VOTES:
-        certain = first - second > doubt
-        is_first = logits == first.unsqueeze(2)
-        most, next_to_most = _two_highest((is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype))
-        doubt.copy_((~certain).sum(0))
-        return most - next_to_most
-    scores = torch.softmax(logits, 2) if softmax else logits
-    if kind in {bounds.LOWEST_MARGIN, bounds.MEAN_MARGIN}:
-        first, second = _two_highest(scores)
-        margins = first - second
-        return margins.amin(0) if kind == bounds.LOWEST_MARGIN else margins.mean(0)
-    mean = scores.sum(0) / n_members
-    if kind == bounds.MARGIN_OF_MEAN:
-        first, second = _two_highest(mean)
-        return first - second
-    return (mean * mean - (scores * scores).sum(0) / n_members).sum(1)
+    certain = first - second > doubt
+    is_first = logits == first.unsqueeze(2)
+    most, next_to_most = _two_highest((is_first & certain.unsqueeze(2)).sum(0).to(logits.dtype))
+    doubt.copy_((~certain).sum(0))
+    return most - next_to_most
+
+
+#: What reduces (K, n, C) logits, or class scores, by the reduction's code.
+_OF_LOGITS: dict[int, Callable[[Tensor, Tensor], Tensor]] = {LOWEST_GAP: _lowest_margin, VOTES: _votes}
+_OF_SCORES: dict[int, Callable[[Tensor], Tensor]] = {
+    LOWEST_MARGIN: _lowest_margin,
+    MEAN_MARGIN: _mean_margin,
+    MARGIN_OF_MEAN: _margin_of_mean,
+    VARIANCE: _variance,
+}
 
 
 def _two_highest(values: Tensor) -> tuple[Tensor, Tensor]:

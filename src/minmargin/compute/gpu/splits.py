@@ -10,7 +10,7 @@ slope times |x|.
 **Half precision** is the fastest, but ends at 65,504 and loses digits below 2^-14. Feature d is therefore multiplied by
 s_d, the power of two next to its largest weight, and the weights are divided by it. Then no weight exceeds 2, and the
 product of feature and weight, which is all that matters for a logit, lies in range unless the logit is extreme. Below
-the range, numbers lose up to 2^-25 each. A row that might exceed it is always kept.
+the range, numbers lose up to 2^-25 each. Of a row that might exceed it, nothing is known.
 
 **TF32** has float32's range. Short rows are bound by memory and not by arithmetic, and need nothing else.
 """
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compute.bounds import TINY
+from minmargin.compute.rounding import TINY
 from minmargin.device import Precision
 
 MEMBERS = 32  # columns of an output: a member each

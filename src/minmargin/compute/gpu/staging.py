@@ -3,7 +3,7 @@
 A GPU copies from page-locked memory several times as fast as from any other, and without waiting. Blocks of rows go
 one after the other, and several threads move each of them: a block then arrives early and whole, and is looked at while
 the next one is on its way. Every thread has pieces of page-locked memory to itself (see `pump`), and every block that
-is under way a stream of device work; both are kept, since they take long to get.
+is under way a stream of device work; both are used again, since they take long to get.
 """
 
 from __future__ import annotations

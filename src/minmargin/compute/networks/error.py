@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compute.bounds import HUGE, SMALL_UNIT, TINY, UNIT, gamma
 from minmargin.compute.networks.dense import DenseNetworks
+from minmargin.compute.rounding import HUGE, SMALL_UNIT, TINY, UNIT, gamma
 
 #: Given (K, in, out) matrices, (K,) numbers no less than their largest singular values.
 SpectralBounds: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]

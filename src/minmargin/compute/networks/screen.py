@@ -3,16 +3,17 @@
 It does for networks what `compute.cpu.screen` does for linear models. Rows go through in tiles. The first layers of
 several networks lie side by side in one matrix, since they read the same rows, and one large product costs less than
 many small ones; from then on each network has its own. The length of what enters a layer is all that `error` needs to
-know of a row to say how far its logits can be off, and `bounds` says what follows for a score.
+know of a row to say how far its logits can be off, and `reductions` says what follows for a score.
 
-Products are most of the work, so scores are computed from rough logits as they are defined, in float64. Rows for which
-float32 leaves it open on which side of the threshold they are get a second look, by float64 products. It costs less
-than half of the canonical way, and dismisses nearly all of those that do not belong.
+Products are most of the work, so rough logits are reduced to the scores themselves, in float64. Rows for which float32
+leaves it open on which side of the threshold they are get a closer look, by float64 products. It costs less than half
+of the canonical way, and dismisses nearly all of those that do not belong.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,9 +24,20 @@ from numpy.typing import NDArray
 from minmargin import margins
 from minmargin.compute import bounds
 from minmargin.compute.compiled import compiled
-from minmargin.compute.cpu import rough_scores as rough
+from minmargin.compute.cpu.rough_scores import lowest_margins
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, input_lengths
+from minmargin.compute.reductions import (
+    LOWEST_MARGIN,
+    MARGIN_OF_MEAN,
+    MEAN_MARGIN,
+    OF_SCORE,
+    VARIANCE,
+    Bounds,
+    Reduction,
+    Shape,
+)
+from minmargin.compute.rounding import SLACK
 from minmargin.data.rows import ColumnBlock
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
@@ -105,7 +117,7 @@ class Products:
 
 @dataclass(frozen=True)
 class ScreenedNetworks:
-    """K networks, made ready for looking at any of their scores.
+    """K networks, made ready for looks at any of their scores.
 
     Attributes:
         networks: float64.
@@ -132,7 +144,7 @@ class ScreenedNetworks:
 
     @cached_property
     def fine(self) -> Products:
-        """For the second look."""
+        """For the closer look."""
         return Products.of(self.networks, np.float64, FLOAT64)
 
     def logits(self, X: NDArray[Any], products: Products) -> tuple[NDArray[Any], NDArray[np.float64], bool]:
@@ -152,31 +164,31 @@ class ScreenedNetworks:
 
 @dataclass(frozen=True)
 class NetworkScreen:
-    """A rough and fast look at one score of a committee of networks.
+    """The screen of one score of a committee of networks.
 
     Attributes:
         models: the networks.
-        kind: which of the scores in `rough` is looked at.
+        reduction: what gives the score.
     """
 
     models: ScreenedNetworks
-    kind: int
+    reduction: Reduction
 
     @classmethod
     def of(cls, models: ScreenedNetworks, score: ScoreName) -> NetworkScreen:
         """Return the screen of a score."""
-        kind = bounds.KINDS[score]
-        return cls(models, bounds.LOWEST_MARGIN if kind == bounds.LOWEST_GAP else kind)
+        return cls(models, OF_SCORE[score])
 
     def near(self, X: NDArray[Any] | ColumnBlock, *, cut: Cut, size: int | None) -> Near:
         """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
         rows = np.asarray(X)
-        lower, upper, finite = self._look(rows, self.models.coarse)
+        first, finite = self._look(rows, self.models.coarse)
 
-        def look_closer(index: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return self._look(rows[index], self.models.fine)[:2]
+        def look_closer(index: NDArray[np.intp]) -> Bounds:
+            return self._look(rows[index], self.models.fine)[0]
 
-        return Near(*bounds.two_looks(lower, upper, look_closer, threshold=cut.score, size=size), finite)
+        index, found = bounds.two_looks(first, look_closer, threshold=cut.score, size=size)
+        return Near(index, *found, finite)
 
     def scores(self, X: NDArray[Any] | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 logits give them."""
@@ -185,51 +197,73 @@ class NetworkScreen:
         for start in range(0, len(rows), _TILE):
             tile = slice(start, start + _TILE)
             logits, _, _ = self.models.logits(rows[tile], self.models.coarse)
-            if self.kind == bounds.VOTES:
-                certain = np.full(logits.shape[1], -1.0)
-                scores[tile] = margins.margin(_count_votes(logits, certain)[0]) / len(logits)
-            else:
-                scores[tile] = _rough_scores(logits, self.kind)
+            values, _ = _reduced(logits, np.full(logits.shape[1], -1.0), self.reduction)
+            scores[tile] = self.reduction.scores_of(values, _shape_of(logits))
         return scores
 
-    def _look(
-        self, rows: NDArray[Any], products: Products
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-        """Return (n,) numbers that no score is below and none is above, and whether all numbers are finite."""
-        lower, upper, all_finite = np.empty(len(rows)), np.empty(len(rows)), True
+    def _look(self, rows: NDArray[Any], products: Products) -> tuple[Bounds, bool]:
+        """Return what one look at (n, D) rows tells, and whether all numbers are finite."""
+        found, all_finite = Bounds(np.empty(len(rows)), np.empty(len(rows))), True
         for start in range(0, len(rows), _TILE):
             tile = slice(start, start + _TILE)
             logits, errors, finite = self.models.logits(rows[tile], products)
-            lower[tile], upper[tile] = score_bounds(logits, errors, self.kind)
+            found.lower[tile], found.upper[tile] = score_bounds(logits, errors, self.reduction)
             all_finite &= finite
-        return lower, upper, all_finite
+        return found, all_finite
 
 
-def score_bounds(
-    logits: NDArray[Any], errors: NDArray[np.float64], kind: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (n,) numbers that no score is below and none is above, for (K, n, C) logits and their (n,) errors."""
+def score_bounds(logits: NDArray[Any], errors: NDArray[np.float64], reduction: Reduction) -> Bounds:
+    """Return the bounds of scores, from (K, n, C) logits and (n,) how far none of a row's is off by more than."""
+    shape = _shape_of(logits)
+    values, in_doubt = _reduced(logits, 2.0 * errors + SLACK, reduction)
+    if reduction.counts_doubt:
+        return reduction.bounds(values, in_doubt, shape)
+    known = np.where(errors < np.inf, values, 0.0)
+    return reduction.bounds(known, errors * reduction.error_factor(shape), shape)
+
+
+def _shape_of(logits: NDArray[Any]) -> Shape:
     n_models, _, n_outputs = logits.shape
-    if kind == bounds.VOTES:
-        votes, in_doubt = _count_votes(logits, 2.0 * errors + bounds.SLACK)
-        lead = margins.margin(votes)
-        return np.maximum(lead - in_doubt, 0.0) / n_models, (lead + in_doubt) / n_models
-    values = np.where(errors < np.inf, _rough_scores(logits, kind), 0.0)
-    errors = errors * bounds.error_factor(kind, n_outputs=n_outputs)
-    return bounds.score_bounds(values, errors, kind, n_models=n_models, n_outputs=n_outputs)
+    return Shape(n_models, n_outputs)
 
 
-def _rough_scores(logits: NDArray[Any], kind: int) -> NDArray[np.float64]:
-    """Return (n,) the scores that (K, n, C) logits give."""
-    if kind == bounds.LOWEST_MARGIN:
-        lowest: NDArray[np.float64] = rough.lowest_margins(logits, True)
-        return lowest
-    margin, means, squares = _average(logits)
-    if kind == bounds.MEAN_MARGIN:
-        return np.asarray(margin)
-    if kind == bounds.MARGIN_OF_MEAN:
-        return margins.margin(means)
+def _reduced(
+    logits: NDArray[Any], doubts: NDArray[np.float64], reduction: Reduction
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (n,) the values of (K, n, C) logits, and (n,) how many models are in doubt, where these are counted.
+
+    A model is in doubt if its two highest logits differ by doubts[i] or less.
+    """
+    if reduction.counts_doubt:
+        votes, in_doubt = _count_votes(logits, doubts)
+        return margins.margin(votes), in_doubt
+    return _VALUES[reduction.code](logits), np.zeros(len(doubts))
+
+
+def _lowest_margin(logits: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(lowest_margins(logits, True))
+
+
+def _mean_margin(logits: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(_average(logits)[0])
+
+
+def _margin_of_mean(logits: NDArray[Any]) -> NDArray[np.float64]:
+    return margins.margin(_average(logits)[1])
+
+
+def _variance(logits: NDArray[Any]) -> NDArray[np.float64]:
+    _, means, squares = _average(logits)
     return np.asarray((means * means).sum(axis=1) - squares)
+
+
+#: What reduces (K, n, C) logits to (n,) values, by the reduction's code.
+_VALUES: dict[int, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+    LOWEST_MARGIN: _lowest_margin,
+    MEAN_MARGIN: _mean_margin,
+    MARGIN_OF_MEAN: _margin_of_mean,
+    VARIANCE: _variance,
+}
 
 
 def _sums_of_squares(values: NDArray[Any]) -> NDArray[Any]:
