@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import minmargin as mm
+from minmargin import compute
 
 SOURCE = Path(mm.__file__).parent
 # Extras, and numba, which a selection loads when it needs it. (pandas is loaded by scikit-learn itself.)
@@ -72,6 +73,35 @@ def test_imports_point_upwards_in_the_map(path):
         if (str(path.relative_to(SOURCE)), imported) in DOORS:
             continue
         assert rank[imported] <= rank[unit_of(path)], f"{path.name} imports {imported}, which comes later"
+
+
+#: Imports that go past the machine room's door, by file and module, each with its reason. There are none.
+PAST_THE_DOOR: dict[tuple[str, str], str] = {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] != "compute"],
+    ids=lambda p: str(p.relative_to(SOURCE)),
+)
+def test_other_rooms_enter_the_machine_room_by_its_door(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "minmargin.compute":
+            assert {alias.name for alias in node.names} <= set(compute.__all__)
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for module in modules:
+            known = (str(path.relative_to(SOURCE)), module) in PAST_THE_DOOR
+            assert known or not module.startswith("minmargin.compute."), f"{path.name} imports {module}"
+
+
+def test_the_door_of_the_machine_room_opens_without_loading_anything_heavy():
+    script = (
+        "import sys, minmargin.compute, minmargin.learners.linear, minmargin.learners.networks.scorer; "
+        "print([name for name in ('numba', 'torch') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[]"
 
 
 def test_only_the_command_line_imports_experiments():

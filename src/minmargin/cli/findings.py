@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from minmargin.compute import compiled_code_folder
 from minmargin.device import nvidia_driver_loads
 from minmargin.experiments.datasets import DATASETS, data_folders, find_file
 from minmargin.experiments.datasets.places import VARIABLE
@@ -122,14 +123,12 @@ def _folders() -> Iterator[Finding]:
             f"{folder} ({here} of {len(DATASETS)} data sets)",
             wrong if named and not folder.is_dir() else None,
         )
-    from minmargin.compute import kernels  # noqa: PLC0415 - imports numba
-
-    folder = kernels.to_class_scores.stats.cache_path
+    compiled = compiled_code_folder()
     wrong = (
         "Compiled code cannot be kept, so every process compiles it anew. Set NUMBA_CACHE_DIR to a folder that can be "
         "written."
     )
-    yield Finding("folders", "compiled code", folder or "nowhere", None if folder else wrong)
+    yield Finding("folders", "compiled code", compiled or "nowhere", None if compiled else wrong)
 
 
 def _trial() -> Finding:

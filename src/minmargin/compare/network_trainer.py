@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from minmargin.committee.provenance import Preprocess
 from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.scoring import Accuracy, Answers, Scoring
+from minmargin.compute import DenseNetworks, network_logits
 from minmargin.device import Device, require_torch, resolve_device
 from minmargin.learners.mlp import MLPLearner
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from minmargin.compute.networks.dense import DenseNetworks
 
 _LOGITS = 1 << 26  # that may be in memory at a time when networks are tried: 256 MB
 
@@ -137,8 +137,6 @@ def _logits(
     """Return the test rows, some at a time, and (K, n, C) the class scores under each network."""
     import torch  # noqa: PLC0415 - an extra
 
-    from minmargin.compute.gpu.plain import network_logits  # noqa: PLC0415 - imports torch
-
     layers: list[list[Any]] = [
         [torch.from_numpy(each).to(device) for each in part] for part in (networks.weights, networks.biases)
     ]
@@ -147,5 +145,5 @@ def _logits(
     for start in range(0, len(test), step):
         some = test[start : start + step]
         with torch.inference_mode():
-            logits = network_logits(X[some], *layers)[0]
+            logits = network_logits(X[some], *layers)
         yield some, logits

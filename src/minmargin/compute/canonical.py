@@ -39,6 +39,11 @@ def scoring_work(n_rows: int, n_logits: int, n_terms: int) -> int:
     return n_rows * n_logits * (n_terms + _EXPONENTIAL)
 
 
+def rows_in_small_work(n_logits: int, n_terms: int, *, multiplications: int = 0) -> int:
+    """Return how many rows are so few that numpy scores them, if each is worth no less than `multiplications`."""
+    return SMALL_WORK // max(scoring_work(1, n_logits, n_terms), multiplications)
+
+
 @dataclass(frozen=True)
 class LinearModels:
     """K linear models, ready to be asked for canonical class scores many times.

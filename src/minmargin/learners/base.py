@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.compute.base import Screen
+from minmargin.compute import Screen
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import require_numbers

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compute.base import Screen
-from minmargin.compute.canonical import LinearModels
+from minmargin.compute import Models, Screen, linear_models
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
-
-if TYPE_CHECKING:
-    from minmargin.compute.gpu.ordered import DeviceModels
 
 #: How class scores come from a model's linear outputs: as probabilities, or as they are.
 Link: TypeAlias = Literal["softmax", "identity"]
@@ -38,7 +34,7 @@ class LinearScorer:
         link: how class scores come from outputs.
         expansion: what makes the D features of rows in the learner's form; None if they are these already.
         trained: how the members were trained, for the manifest.
-        compiled: whether kernels make the class scores of few rows too; see `canonical`.
+        compiled: whether kernels make the class scores of few rows too; see `compute`.
     """
 
     base_weights: NDArray[np.float64]
@@ -83,25 +79,14 @@ class LinearScorer:
 
     def each_member(self, X: Matrix, *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (K, n, C): the class scores under each member."""
-        models = self._members_on_gpu if device == "cuda" else self._members
-        return models.class_scores(self._features(X))
+        return self._members.class_scores(self._features(X), device=device)
 
     def screen(
         self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32"
     ) -> Screen | None:
         """Return the screen of a score; None if float32 cannot hold the weights."""
-        models = (self.member_weights, self.member_intercepts)
-        if score == "margin":
-            models = (self.base_weights, self.base_intercepts)
-        screen: Screen | None
-        if device == "cuda":
-            from minmargin.compute.gpu.screens import linear_screen  # noqa: PLC0415 - imports torch
-
-            screen = linear_screen(*models, score, softmax=self.probabilistic, precision=precision)
-        else:
-            from minmargin.compute.cpu.screen import LinearScreen  # noqa: PLC0415 - a small pool needs none
-
-            screen = LinearScreen.of(*models, score, softmax=self.probabilistic)
+        models = self._base if score == "margin" else self._members
+        screen = models.screen(score, device=device, precision=precision)
         return screen if screen is None or self.expansion is None else _Expanded(screen, self.expansion)
 
     @cached_property
@@ -117,21 +102,15 @@ class LinearScorer:
         return X if self.expansion is None else self.expansion(X)
 
     @cached_property
-    def _base(self) -> LinearModels:
-        return LinearModels(self.base_weights, self.base_intercepts, self.probabilistic, self.compiled)
+    def _base(self) -> Models:
+        return self._models(self.base_weights, self.base_intercepts)
 
     @cached_property
-    def _members(self) -> LinearModels:
-        return LinearModels(self.member_weights, self.member_intercepts, self.probabilistic, self.compiled)
+    def _members(self) -> Models:
+        return self._models(self.member_weights, self.member_intercepts)
 
-    @cached_property
-    def _members_on_gpu(self) -> DeviceModels:
-        from minmargin.compute.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
-
-        n_features = len(self.member_weights)
-        weights = self.member_weights.reshape(1, n_features, -1)
-        layers = OrderedLayers([weights], [self.member_intercepts.reshape(1, -1)], None, "cuda")
-        return DeviceModels(self._members, layers, self.member_intercepts.shape, softmax=self.probabilistic)
+    def _models(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Models:
+        return linear_models(weights, intercepts, softmax=self.probabilistic, compiled=self.compiled)
 
 
 class _Expanded(NamedTuple):

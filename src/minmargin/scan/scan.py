@@ -14,8 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from minmargin.compute import canonical
-from minmargin.compute.base import Screen
+from minmargin.compute import Screen, rows_in_small_work
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Block, Frame, Rows, blocks, count_rows
 from minmargin.device import Device, one_thread_each
@@ -214,8 +213,8 @@ class Scan:
         scorer, intake = self.models.scorer, self.models.intake
         n_terms = intake.width if intake.form == "matrix" else _TERMS_OF_SPARSE
         n_logits = (scorer.n_members + 1) * self.models.n_classes
-        of_row = max(canonical.scoring_work(1, n_logits, n_terms), scorer.multiplications)
-        n_small, n_rows = canonical.SMALL_WORK // of_row, self.matched.pool.n_rows
+        n_small = rows_in_small_work(n_logits, n_terms, multiplications=scorer.multiplications)
+        n_rows = self.matched.pool.n_rows
         return n_small if n_rows is None or n_rows <= n_small else 0
 
     def _deciders(self, threads: Executor) -> Deciders:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compute.base import Screen
+from minmargin.compute import Screen
 from minmargin.data.rows import n_bytes
 from minmargin.errors import InputError, MinMarginError
 from minmargin.scan.waiting import Waiting

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.checks import check_count
-from minmargin.compute.canonical import cosine_functions
+from minmargin.compute import cosine_functions, fits_into_gpu, pick_on_gpu
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
@@ -172,15 +172,12 @@ def _pick_greedily(candidates: Ranked, aim: _Aim, centers: Matrix | None, contex
         return int(level[np.lexsort((candidates.rows[level], ties[level]))[0]])
 
     if _on_device(vectors, centers, context) == "cuda":
-        from minmargin.compute.gpu.greedy import pick_greedily  # noqa: PLC0415 - imports torch
-
-        picked, scores = pick_greedily(
+        picked, scores = pick_on_gpu(
             cast("NDArray[Any]", vectors),
             cast("NDArray[Any] | None", centers),
             **aim._asdict(),
             precedes=first_in_line,
             batch_size=context.batch_size,
-            device="cuda",
         )
     else:
         picked, scores = _pick_on_cpu(vectors, aim, centers, first_in_line, context.batch_size)
@@ -199,9 +196,7 @@ def _on_device(vectors: Matrix, centers: Matrix | None, context: Context) -> Dev
         return "cpu"
     if resolve_device(context.device) == "cpu":
         return "cpu"
-    from minmargin.compute.gpu.greedy import fits  # noqa: PLC0415 - imports torch
-
-    if fits(n_rows, n_features, "cuda"):
+    if fits_into_gpu(n_rows, n_features):
         return "cuda"
     warn(
         f"{n_rows:,} candidates do not fit into the GPU's memory, so the CPU compares them. Use prefilter= to keep "

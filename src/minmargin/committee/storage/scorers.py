@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
-from minmargin.compute.networks.dense import DenseNetworks
+from minmargin.compute import DenseNetworks
 from minmargin.errors import InputError
 from minmargin.learners.affine import Columns, Expansion
 from minmargin.learners.base import Scorer

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from minmargin.compute.networks.dense import DenseNetworks
+from minmargin.compute import DenseNetworks
 from minmargin.device import Device
 
 

@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from torch import Tensor
 
-from minmargin.compute.networks.dense import DenseNetworks, glorot, join
+from minmargin.compute import DenseNetworks, glorot, join
 from minmargin.device import Device
 from minmargin.errors import MemberFitError
 from minmargin.learners.networks.jobs import Job, Schedule

@@ -1,0 +1,134 @@
+"""Trained models as the rest of the package sees them: made of weights alone, and at home on a CPU and on a GPU.
+
+This is where it is decided which part of the room works. What is heavy (numba, torch) is imported when it is first
+needed, and what a device needs of the models is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.compute.base import Models, Screen
+from minmargin.compute.canonical import LinearModels
+from minmargin.compute.networks.dense import DenseNetworks
+from minmargin.data.rows import Matrix
+from minmargin.device import Device, Precision
+from minmargin.margins import ScoreName
+
+if TYPE_CHECKING:
+    from minmargin.compute.gpu.looks import DeviceNetworks
+    from minmargin.compute.gpu.ordered import DeviceModels
+    from minmargin.compute.networks.forward import NetworkModels
+    from minmargin.compute.networks.screen import ScreenedNetworks
+
+
+def linear_models(
+    weights: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    *,
+    softmax: bool = True,
+    compiled: bool = False,
+) -> Models:
+    """Return K linear models.
+
+    Args:
+        weights: (D, K, O) with O outputs: one per class, or a single one for two classes.
+        intercepts: (K, O).
+        softmax: whether class scores are the softmax of the outputs; otherwise they are the outputs themselves, and
+            -output and output for two classes.
+        compiled: whether kernels make the class scores of few rows too; see `canonical`.
+    """
+    return _Linear(weights, intercepts, softmax, compiled)
+
+
+def network_models(networks: DenseNetworks, center: NDArray[np.float32]) -> Models:
+    """Return K networks, of float64 weights, for rows from which (D,) `center` is subtracted first."""
+    return _Networks(networks, center)
+
+
+@dataclass(frozen=True)
+class _Linear:
+    weights: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    softmax: bool
+    compiled: bool
+
+    def class_scores(self, X: Matrix, *, device: Device = "cpu") -> NDArray[np.float64]:
+        return self._on_gpu.class_scores(X) if device == "cuda" else self._canonical.class_scores(X)
+
+    def each(self, X: Matrix, *, device: Device = "cpu") -> Iterable[NDArray[np.float64]]:
+        return self.class_scores(X, device=device)
+
+    def screen(self, score: ScoreName, *, device: Device, precision: Precision) -> Screen | None:
+        models = self.weights, self.intercepts, score
+        if device == "cuda":
+            from minmargin.compute.gpu.screens import linear_screen  # noqa: PLC0415 - imports torch
+
+            return linear_screen(*models, softmax=self.softmax, precision=precision)
+        from minmargin.compute.cpu.screen import LinearScreen  # noqa: PLC0415 - a small pool needs none
+
+        return LinearScreen.of(*models, softmax=self.softmax)
+
+    @cached_property
+    def _canonical(self) -> LinearModels:
+        return LinearModels(self.weights, self.intercepts, self.softmax, self.compiled)
+
+    @cached_property
+    def _on_gpu(self) -> DeviceModels:
+        from minmargin.compute.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
+
+        weights, intercepts = self.weights.reshape(1, len(self.weights), -1), self.intercepts.reshape(1, -1)
+        layers = OrderedLayers([weights], [intercepts], None, "cuda")
+        return DeviceModels(self._canonical, layers, self.intercepts.shape, softmax=self.softmax)
+
+
+@dataclass(frozen=True)
+class _Networks:
+    networks: DenseNetworks
+    center: NDArray[np.float32]
+
+    def class_scores(self, X: NDArray[Any], *, device: Device = "cpu") -> NDArray[np.float64]:
+        return self._on_gpu.class_scores(X) if device == "cuda" else self._canonical.class_scores(X)
+
+    def each(self, X: NDArray[Any], *, device: Device = "cpu") -> Iterable[NDArray[np.float64]]:
+        return self._on_gpu.class_scores(X) if device == "cuda" else self._canonical.each(X)
+
+    def screen(self, score: ScoreName, *, device: Device, precision: Precision) -> Screen | None:
+        if device == "cuda":
+            from minmargin.compute.gpu.screens import network_screen  # noqa: PLC0415 - imports torch
+
+            return network_screen(self._looked_at, self.center, score, precision=precision)
+        from minmargin.compute.networks.screen import NetworkScreen  # noqa: PLC0415 - imports numba
+
+        return None if self._screened is None else NetworkScreen.of(self._screened, score)
+
+    @cached_property
+    def _canonical(self) -> NetworkModels:
+        from minmargin.compute.networks.forward import NetworkModels  # noqa: PLC0415 - imports numba
+
+        return NetworkModels(self.networks, self.center)
+
+    @cached_property
+    def _screened(self) -> ScreenedNetworks | None:
+        from minmargin.compute.networks.screen import ScreenedNetworks  # noqa: PLC0415 - imports numba
+
+        return ScreenedNetworks.of(self.networks, self.center)
+
+    @cached_property
+    def _on_gpu(self) -> DeviceModels:
+        from minmargin.compute.gpu.ordered import DeviceModels, OrderedLayers  # noqa: PLC0415 - imports torch
+
+        layers = OrderedLayers(self.networks.weights, self.networks.biases, self.center, "cuda")
+        return DeviceModels(self._canonical, layers, self.networks.biases[-1].shape, softmax=True)
+
+    @cached_property
+    def _looked_at(self) -> DeviceNetworks:
+        from minmargin.compute.gpu.looks import DeviceNetworks  # noqa: PLC0415 - imports torch
+
+        return DeviceNetworks(self.networks, "cuda")
