@@ -40,8 +40,38 @@ def rooms() -> list[list[str]]:
 
 def test_importing_the_package_loads_no_optional_library():
     script = f"import sys, minmargin; print([name for name in {OPTIONAL} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "[]"
+    assert printed_by(script) == ["[]"]
+
+
+def printed_by(script: str) -> list[str]:
+    """Return the lines that a program of its own prints: nothing was imported there before."""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+def test_dir_shows_the_public_names_and_nothing_else():
+    """Neither what was imported nor submodules; `__doc__` and the like are there, and not listed."""
+    script = "import minmargin as mm; import minmargin.campaign; print(*dir(mm))"
+    assert printed_by(script) == sorted(mm.__all__)
+    assert printed_by("import minmargin as mm; print(mm.__name__, mm.__file__)") == ["minmargin", mm.__file__]
+
+
+def test_an_import_of_everything_gives_the_public_names():
+    script = "before = {*dir()}; from minmargin import *; print(*sorted({*dir()} - before - {'before'}))"
+    assert printed_by(script) == sorted(mm.__all__)
+
+
+def test_names_that_bring_much_along_are_imported_when_they_are_asked_for():
+    assert set(mm._LAZY) < set(mm.__all__)
+    script = f"import sys, minmargin; dir(minmargin); print(*({set(mm._LAZY.values())} & {{*sys.modules}}))"
+    assert printed_by(script) == []
+    for name in mm._LAZY:
+        assert getattr(mm, name).__name__ == name
+
+
+def test_a_name_that_is_not_there_is_no_attribute():
+    with pytest.raises(AttributeError, match=r"^module 'minmargin' has no attribute 'selct'$"):
+        mm.selct  # noqa: B018 - asked for, and not used
 
 
 # A method of Batch writes its report: what comes later is imported when it is called, and not before.

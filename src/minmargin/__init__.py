@@ -4,6 +4,7 @@ Exact minimum-margin active learning (Jiang & Gupta 2019), and every method that
 over pools of any size.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from minmargin.batch import Batch
@@ -73,25 +74,20 @@ __all__ = [
 ]
 
 
+# Imported when first asked for, since each brings along what most programs do without.
+_LAZY = {
+    "BatchedLogisticRegression": "minmargin.learners.batched",  # scikit-learn, slower to import than all of this
+    "Campaign": "minmargin.campaign",  # SQLite
+    "Comparison": "minmargin.compare.comparison",
+    "load_committee": "minmargin.committee.storage.loading",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # A scikit-learn estimator, and importing scikit-learn takes longer than importing this package.
-    if name == "BatchedLogisticRegression":
-        from minmargin.learners.batched import BatchedLogisticRegression  # noqa: PLC0415 - see above
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
 
-        return BatchedLogisticRegression
-    # It brings SQLite along.
-    if name == "Campaign":
-        from minmargin.campaign import Campaign  # noqa: PLC0415 - see above
 
-        return Campaign
-    # Few programs compare strategies.
-    if name == "Comparison":
-        from minmargin.compare.comparison import Comparison  # noqa: PLC0415 - see above
-
-        return Comparison
-    # Few programs load a committee.
-    if name == "load_committee":
-        from minmargin.committee.storage.loading import load_committee  # noqa: PLC0415 - see above
-
-        return load_committee
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return __all__
