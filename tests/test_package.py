@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 import minmargin as mm
-from minmargin import compute
+from minmargin import compute, typing
+from minmargin.learners import LEARNERS
+from minmargin.scan.engines import ENGINES
 
 SOURCE = Path(mm.__file__).parent
 # Extras, and numba, which a selection loads when it needs it. (pandas is loaded by scikit-learn itself.)
@@ -72,6 +77,39 @@ def test_names_that_bring_much_along_are_imported_when_they_are_asked_for():
 def test_a_name_that_is_not_there_is_no_attribute():
     with pytest.raises(AttributeError, match=r"^module 'minmargin' has no attribute 'selct'$"):
         mm.selct  # noqa: B018 - asked for, and not used
+
+
+def test_the_names_that_types_know_are_those_of_the_registries():
+    """`make lint` shows, by tests/typed, that type checkers go by them."""
+    script = (
+        "import minmargin as mm; print(*(each.name for each in mm.strategies()))"  # nothing was added there
+    )
+    assert list(get_args(typing.StrategyName)) == printed_by(script)
+    assert get_args(typing.LearnerName) == tuple(LEARNERS)
+    assert get_args(typing.EngineName) == ENGINES
+
+
+@pytest.mark.parametrize(
+    "function",
+    [mm.select, mm.fit_committee, mm.Committee.select, mm.Committee.score, mm.compare, mm.Campaign.init],
+    ids=lambda function: function.__qualname__,
+)
+def test_help_shows_what_is_taken_by_a_name_of_the_typing_module(function: Callable[..., Any]):
+    named = {
+        "X",
+        "y",
+        "pool",
+        "strategy",
+        "learner",
+        "preprocess",
+        "device",
+        "precision",
+        "engine",
+        "random_state",
+    }
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in named and (function, name) != (mm.Campaign.init, "pool"):  # files only
+            assert re.split(r"\W", parameter.annotation)[0] in typing.__all__, name
 
 
 # A method of Batch writes its report: what comes later is imported when it is called, and not before.

@@ -15,6 +15,8 @@ from minmargin.errors import InputError, MissingExtraError
 
 #: Where a network is trained and rows are looked at.
 Device: TypeAlias = Literal["cpu", "cuda"]
+#: What a caller may ask for; "auto" is a GPU where there is one and the work is worth it.
+DeviceChoice: TypeAlias = Literal["auto", "cpu", "cuda"]
 #: How closely a GPU looks at rows before the closest are scored exactly.
 Precision: TypeAlias = Literal["float32", "fast"]
 
@@ -47,10 +49,9 @@ def resolve_device(device: str) -> Device:
     raise InputError("device='cuda', but torch finds no CUDA GPU here. Use device='auto' or 'cpu'.")
 
 
-def check_device(device: str) -> None:
-    """Raise an error for a device that cannot be used. "auto" is not looked into, which could import torch."""
-    if device != "auto":
-        resolve_device(device)
+def check_device(device: str) -> DeviceChoice:
+    """Return a device that can be used here. "auto" is not looked into, which could import torch."""
+    return "auto" if device == "auto" else resolve_device(device)
 
 
 def check_precision(precision: str) -> Precision:

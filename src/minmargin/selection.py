@@ -8,7 +8,6 @@ from typing import Any
 
 from minmargin.batch import Batch
 from minmargin.checks import check_count
-from minmargin.committee.provenance import Preprocess
 from minmargin.committee.training import Training
 from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.pools import check_batch_size, match_pool
@@ -16,19 +15,31 @@ from minmargin.progress import Progress, silent
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.execution import CHUNK_SIZE, Execution
 from minmargin.strategies import check_strategy, resolve_strategy
+from minmargin.typing import (
+    DeviceChoice,
+    EngineLike,
+    LabelsLike,
+    LearnerLike,
+    PoolLike,
+    Precision,
+    Preprocess,
+    RowsLike,
+    Seed,
+    StrategyLike,
+)
 
 
 def select(
-    X: Any,
-    y: Any,
-    pool: Any,
+    X: RowsLike,
+    y: LabelsLike,
+    pool: PoolLike,
     batch_size: int,
     *,
-    strategy: Any = "min-margin",
-    learner: Any = "logistic",
+    strategy: StrategyLike = "min-margin",
+    learner: LearnerLike = "logistic",
     n_models: int = 25,
     bootstrap_fraction: float = 1.0,
-    random_state: Any = None,
+    random_state: Seed = None,
     features: str | Sequence[str] | None = None,
     id_column: str | None = None,
     keep: Sequence[str] = (),
@@ -36,9 +47,9 @@ def select(
     preprocess: Preprocess = "none",
     n_jobs: int = -1,
     chunk_size: int = CHUNK_SIZE,
-    device: str = "auto",
-    precision: str = "float32",
-    engine: Any = "local",
+    device: DeviceChoice = "auto",
+    precision: Precision = "float32",
+    engine: EngineLike = "local",
     address: str | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress = silent,

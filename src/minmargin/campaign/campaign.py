@@ -22,13 +22,13 @@ from minmargin.campaign.status import Status, status_of
 from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
-from minmargin.committee.provenance import Preprocess
 from minmargin.errors import InputError, MinMarginError, listing, warn
 from minmargin.files import LockError
 from minmargin.learners import LEARNERS, resolve_learner
-from minmargin.learners.reference import is_in_current_folder, is_reference, make_learner
+from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named, make_learner
 from minmargin.scan.execution import Execution, ExecutionOptions
 from minmargin.seeds import SeedTree
+from minmargin.typing import DeviceChoice, LearnerLike, Preprocess, Seed, StrategyName
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,15 +57,15 @@ class Campaign:
         features: str | Sequence[str] | None = None,
         keep: Sequence[str] = (),
         classes: Sequence[Any] = (),
-        strategy: str = "min-margin",
+        strategy: StrategyName = "min-margin",
         strategy_options: dict[str, Any] | None = None,
-        learner: Any = "logistic",
+        learner: LearnerLike | str = "logistic",
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
         preprocess: Preprocess = "none",
         held_out: Any = None,
         folds: int = 5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> Campaign:
         """Return a new campaign, in a folder of its own.
 
@@ -96,8 +96,8 @@ class Campaign:
         rows = read_rows(labeled, "The labeled set")
         if features is None:
             features = [name for name in rows.column_names if name not in {label_column, id_column}]
-        named = isinstance(learner, str)
-        if named and not is_reference(learner):
+        named = learner if isinstance(learner, str) else None
+        if named is not None and not is_reference(named):
             resolve_learner(learner)
         settings = Settings(
             pool=pool_paths(pool, folder),
@@ -110,7 +110,7 @@ class Campaign:
             batch_size=check_count("batch_size", batch_size, least=1),
             strategy=_strategy_name(strategy),
             strategy_options=dict(strategy_options or {}),
-            learner=learner if named else None,
+            learner=named,
             n_models=check_count("n_models", n_models, least=0, usual=25),
             bootstrap_fraction=bootstrap_fraction,
             preprocess=preprocess,
@@ -118,7 +118,7 @@ class Campaign:
             held_out=False,
             folds=check_count("folds", folds, least=0, usual=5),
             learner_folder=portable(".", folder)
-            if is_reference(learner) and is_in_current_folder(learner)
+            if is_reference(named) and is_in_current_folder(named)
             else None,
         )
         if id_column is not None and id_column in settings.feature_names:
@@ -129,13 +129,13 @@ class Campaign:
             Given(rows, labeled),
             held_out=None if held_out is None else Given(read_rows(held_out, "The held-out set"), held_out),
             classes=classes,
-            learner=make_learner(learner) if is_reference(learner) else learner,
+            learner=learner if named is None else learner_named(named),
         )
         beginning.write(folder)
-        return cls(folder, beginning.settings, None if named else learner)
+        return cls(folder, beginning.settings, learner if named is None else None)
 
     @classmethod
-    def open(cls, folder: str | Path, *, learner: Any = None) -> Campaign:
+    def open(cls, folder: str | Path, *, learner: LearnerLike | None = None) -> Campaign:
         """Return the campaign in a folder. `learner` is for one that was begun with an object as its learner."""
         campaign = cls(Path(folder), Settings.read(Path(folder)), learner)
         campaign._journal.check()
@@ -183,7 +183,7 @@ class Campaign:
         new_classes: bool = False,
         source: str | None = None,
         n_jobs: int = -1,
-        device: str = "auto",
+        device: DeviceChoice = "auto",
     ) -> Added:
         """Add labels of picked rows, all of them or none, and return how many were new, known, changed and empty.
 
@@ -221,7 +221,7 @@ class Campaign:
             self._measure(Execution.of(n_jobs=n_jobs, device=device))
         return checked.added
 
-    def status(self, *, n_jobs: int = -1, device: str = "auto") -> Status:
+    def status(self, *, n_jobs: int = -1, device: DeviceChoice = "auto") -> Status:
         """Return how far the campaign has come, round by round, and its learning curve.
 
         Accuracy that was not measured yet is measured now, unless another process is at work in the campaign.

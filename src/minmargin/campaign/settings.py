@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minmargin.campaign.values import KINDS, Kind
-from minmargin.committee.provenance import Preprocess
 from minmargin.errors import InputError, listing, nearest
 from minmargin.files import write_json
+from minmargin.learners import Preprocess
 from minmargin.pools import is_path
 from minmargin.pools.uris import is_uri, shown
 

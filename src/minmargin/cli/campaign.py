@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -23,7 +23,7 @@ from minmargin.cli.options import (
     Features,
     LabelColumn,
     LabeledFiles,
-    LearnerName,
+    LearnerOption,
     NJobs,
     NModels,
     PoolFiles,
@@ -31,7 +31,7 @@ from minmargin.cli.options import (
     PreprocessOption,
     ReportImages,
     ReportOption,
-    StrategyName,
+    StrategyOption,
     check_report,
     one_or_all,
     preprocess_for,
@@ -39,8 +39,10 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.device import check_device
 from minmargin.errors import listing
 from minmargin.integrations.label_studio.destination import Destination
+from minmargin.typing import EngineName, StrategyName
 
 campaign_app = typer.Typer(
     name="campaign", help="Label in rounds: pick, label, look at the curve, and again."
@@ -95,9 +97,9 @@ def init_command(
     folds: Annotated[
         int, typer.Option(help="Without held-out rows, accuracy is cross-validated so; 0: not measured.")
     ] = 5,
-    strategy: StrategyName = "min-margin",
+    strategy: StrategyOption = "min-margin",
     prefilter: Prefilter = None,
-    learner: LearnerName = "logistic",
+    learner: LearnerOption = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     preprocess: PreprocessOption = None,
@@ -117,7 +119,7 @@ def init_command(
         classes=split(classes) or [],
         held_out=one_or_all(held_out) if held_out else None,
         folds=folds,
-        strategy=strategy,
+        strategy=cast("StrategyName", strategy),  # which is checked there
         strategy_options={} if prefilter is None else {"prefilter": prefilter},
         learner=learner,
         n_models=n_models,
@@ -173,8 +175,8 @@ def next_command(
             requeue=requeue,
             csv=csv,
             n_jobs=n_jobs,
-            device=device,
-            engine=engine,
+            device=check_device(device),
+            engine=cast("EngineName", engine),  # which is checked there
             address=address,
             checkpoint=checkpoint,
             progress=progress,
@@ -237,9 +239,9 @@ def add_labels_command(
         replace=replace,
         new_classes=new_classes,
         n_jobs=n_jobs,
-        device=device,
+        device=check_device(device),
     )
-    status = campaign.status(n_jobs=n_jobs, device=device)
+    status = campaign.status(n_jobs=n_jobs, device=check_device(device))
     if as_json:
         typer.echo(json.dumps({**added._asdict(), "status": status.to_dict()}, indent=2))
         return
@@ -270,7 +272,7 @@ def status_command(
     folder: Folder, n_jobs: NJobs = -1, device: DeviceOption = "auto", as_json: AsJson = False
 ) -> None:
     """Show the rounds and the learning curve."""
-    status = Campaign.open(folder).status(n_jobs=n_jobs, device=device)
+    status = Campaign.open(folder).status(n_jobs=n_jobs, device=check_device(device))
     if as_json:
         typer.echo(json.dumps(status.to_dict(), indent=2))
     else:
@@ -307,7 +309,7 @@ def _show_status(status: Status, console: Console) -> None:
 
 def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:
     """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
-    accuracy = campaign.status(n_jobs=n_jobs, device=device).accuracy
+    accuracy = campaign.status(n_jobs=n_jobs, device=check_device(device)).accuracy
     return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None
 
 

@@ -18,7 +18,7 @@ from minmargin.cli.options import (
     Features,
     LabelColumn,
     LabeledFiles,
-    LearnerName,
+    LearnerOption,
     NModels,
     PreprocessOption,
     one_or_all,
@@ -28,8 +28,10 @@ from minmargin.cli.options import (
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table
 from minmargin.compare import compare
+from minmargin.device import check_device
 from minmargin.errors import InputError, MissingExtraError
-from minmargin.learners.reference import is_reference, make_learner
+from minmargin.learners.reference import learner_named
+from minmargin.strategies import resolve_strategy
 
 if TYPE_CHECKING:
     from minmargin.compare.comparison import Comparison
@@ -77,7 +79,7 @@ def compare_command(
     scoring: Annotated[
         str, typer.Option(help="accuracy, or any scorer of scikit-learn, such as roc_auc or f1_macro.")
     ] = "accuracy",
-    learner: LearnerName = "logistic",
+    learner: LearnerOption = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
@@ -103,12 +105,12 @@ def compare_command(
         comparison = compare(
             one_or_all(labeled),
             label_column,
-            strategies=split(strategies) or ("min-margin", "margin", "random"),
+            strategies=list(map(resolve_strategy, split(strategies) or ("min-margin", "margin", "random"))),
             batch_sizes=None if batch_sizes is None else _numbers("--batch-sizes", batch_sizes),
             n_labeled=n_labeled,
             test_size=_test_size(test_size),
             n_draws=n_draws,
-            learner=make_learner(learner) if is_reference(learner) else learner,
+            learner=learner_named(learner),
             n_models=n_models,
             bootstrap_fraction=bootstrap_fraction,
             scoring=scoring,
@@ -117,7 +119,7 @@ def compare_command(
             preprocess=preprocess_for(preprocess, learner),
             random_state=seed,
             n_jobs=n_jobs,
-            device=device,
+            device=check_device(device),
             out=out,
             progress=progress,
         )

@@ -42,14 +42,14 @@ Features = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Feature columns, comma-separated or repeated; default: all."),
 ]
-StrategyName = Annotated[
+StrategyOption = Annotated[
     str,
     typer.Option(help="How to pick; see 'minmargin strategies'.", autocompletion=complete_strategy),
 ]
 Prefilter = Annotated[
     int | None, typer.Option(help="For greedy strategies: keep only this many rows, by lowest margin.")
 ]
-LearnerName = Annotated[
+LearnerOption = Annotated[
     str,
     typer.Option(
         help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier or of torch modules.",

@@ -14,6 +14,7 @@ from minmargin.cli.app import app
 from minmargin.cli.completion import complete_dataset, complete_experiment
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
+from minmargin.device import check_device
 from minmargin.errors import MissingExtraError
 
 _ALL = "all"
@@ -71,7 +72,7 @@ def reproduce_command(
                 draws=draws,
                 datasets=datasets,
                 data_dir=data_dir,
-                device=device,
+                device=check_device(device),
                 workers=workers,
                 progress=progress,
             )

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -25,7 +25,7 @@ from minmargin.cli.options import (
     Features,
     LabelColumn,
     LabeledFiles,
-    LearnerName,
+    LearnerOption,
     NJobs,
     NModels,
     PoolFiles,
@@ -33,7 +33,7 @@ from minmargin.cli.options import (
     PreprocessOption,
     ReportImages,
     ReportOption,
-    StrategyName,
+    StrategyOption,
     check_report,
     one_or_all,
     preprocess_for,
@@ -41,13 +41,15 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
+from minmargin.device import check_device, check_precision
 from minmargin.errors import InputError
 from minmargin.files import check_writable, write_json
-from minmargin.learners.reference import is_reference, make_learner
+from minmargin.learners.reference import learner_named
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
+from minmargin.typing import EngineName
 
 # The leading \\b keeps the lines as they are, so that the example can be copied.
 _EXAMPLE = """\b
@@ -64,8 +66,8 @@ def select_command(
     pool: PoolFiles,
     batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
-    strategy: StrategyName = "min-margin",
-    learner: LearnerName = "logistic",
+    strategy: StrategyOption = "min-margin",
+    learner: LearnerOption = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
@@ -117,7 +119,7 @@ def select_command(
             one_or_all(pool),
             batch_size,
             strategy=resolve_strategy(strategy, **options),
-            learner=make_learner(learner) if is_reference(learner) else learner,
+            learner=learner_named(learner),
             n_models=n_models,
             bootstrap_fraction=bootstrap_fraction,
             random_state=seed,
@@ -127,9 +129,9 @@ def select_command(
             exclude=read_excluded(exclude or [], id_column),
             preprocess=preprocess_for(preprocess, learner),
             n_jobs=n_jobs,
-            device=device,
-            precision=precision,
-            engine=engine,
+            device=check_device(device),
+            precision=check_precision(precision),
+            engine=cast("EngineName", engine),  # which is checked there
             address=address,
             checkpoint=checkpoint,
             progress=progress,

@@ -25,6 +25,7 @@ from minmargin.scan.execution import CHUNK_SIZE, Execution, ExecutionOptions, Sc
 from minmargin.scan.rereading import Origin
 from minmargin.scan.scan import ModelChoice, Models, Scan, Shortlisted
 from minmargin.strategies import Context, RowScore, Strategy, check_strategy, resolve_strategy
+from minmargin.typing import PoolLike, StrategyLike
 
 if TYPE_CHECKING:
     from minmargin.committee.training import Training
@@ -83,9 +84,9 @@ class Committee:
 
     def score(
         self,
-        pool: Any,
+        pool: PoolLike,
         *,
-        strategy: Any = "min-margin",
+        strategy: StrategyLike = "min-margin",
         features: str | Sequence[str] | None = None,
         fast: bool = False,
         **execution: Unpack[ScanOptions],
@@ -110,7 +111,7 @@ class Committee:
         return scan.scores(by) if screen is None else scan.rough_scores(screen)
 
     def class_scores(
-        self, pool: Any, *, of: ModelChoice = "base", n_jobs: int = -1, chunk_size: int = CHUNK_SIZE
+        self, pool: PoolLike, *, of: ModelChoice = "base", n_jobs: int = -1, chunk_size: int = CHUNK_SIZE
     ) -> NDArray[np.float64]:
         """Return (n, C): the class scores of every pool row under the base, or their mean over the members.
 
@@ -121,10 +122,10 @@ class Committee:
 
     def select(
         self,
-        pool: Any,
+        pool: PoolLike,
         batch_size: int,
         *,
-        strategy: Any = "min-margin",
+        strategy: StrategyLike = "min-margin",
         features: str | Sequence[str] | None = None,
         id_column: str | None = None,
         keep: Sequence[str] = (),
@@ -143,7 +144,7 @@ class Committee:
 
     def match(
         self,
-        pool: Any,
+        pool: PoolLike,
         *,
         features: str | Sequence[str] | None = None,
         id_column: str | None = None,

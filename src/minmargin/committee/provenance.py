@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
+from minmargin.learners.base import Preprocess
 from minmargin.seeds import SeedTree
-
-#: What is done to rows before any learner sees them.
-Preprocess: TypeAlias = Literal["none", "auto"]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Unpack
 
 from scipy import sparse
 
 from minmargin.checks import check_count
 from minmargin.committee.committee import Committee
-from minmargin.committee.provenance import Preprocess, Provenance
+from minmargin.committee.provenance import Provenance
 from minmargin.data.intake import Intake
 from minmargin.errors import InputError
 from minmargin.labeled.bootstrap import Bootstrap, draw_sizes
@@ -20,6 +20,7 @@ from minmargin.learners import Learner, Preprocessor, TextLearner, resolve_learn
 from minmargin.manifest import Stopwatch
 from minmargin.scan.execution import Execution, TrainingOptions
 from minmargin.seeds import SeedTree
+from minmargin.typing import LabelsLike, LearnerLike, Preprocess, RowsLike, Seed
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Training:
         cls,
         labeled: LabeledSet,
         *,
-        learner: Any,
+        learner: LearnerLike,
         bootstrap_fraction: float,
-        random_state: Any,
+        random_state: Seed,
         preprocess: Preprocess,
     ) -> Training:
         """Return the plan for training on this labeled set, or say why it cannot work."""
@@ -100,13 +101,13 @@ class Training:
 
 
 def fit_committee(
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: LabelsLike,
     *,
-    learner: Any = "logistic",
+    learner: LearnerLike = "logistic",
     n_models: int = 25,
     bootstrap_fraction: float = 1.0,
-    random_state: Any = None,
+    random_state: Seed = None,
     features: str | Sequence[str] | None = None,
     id_column: str | None = None,
     preprocess: Preprocess = "none",

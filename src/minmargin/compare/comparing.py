@@ -6,32 +6,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.committee.provenance import Preprocess
 from minmargin.progress import Progress, silent
+from minmargin.typing import DeviceChoice, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
 
 if TYPE_CHECKING:
     from minmargin.compare.comparison import Comparison
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: LabelsLike,
     *,
-    strategies: Sequence[Any] = ("min-margin", "margin", "random"),
+    strategies: Sequence[StrategyLike] = ("min-margin", "margin", "random"),
     batch_sizes: Sequence[int] | int | None = None,
     n_labeled: int = 100,
     test_size: float = 0.5,
     n_draws: int = 50,
-    learner: Any = "logistic",
+    learner: LearnerLike = "logistic",
     n_models: int = 25,
     bootstrap_fraction: float = 1.0,
     scoring: Any = "accuracy",
     rounds: int | Sequence[int] = 1,
     features: str | Sequence[str] | None = None,
     preprocess: Preprocess = "none",
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int = -1,
-    device: str = "auto",
+    device: DeviceChoice = "auto",
     out: str | Path | None = None,
     progress: Progress = silent,
 ) -> Comparison:

@@ -19,6 +19,7 @@ from minmargin.compare.results import NONE, Outcome
 from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
 from minmargin.data.rows import take_rows
+from minmargin.device import DeviceChoice
 from minmargin.pools.memory import MemoryPool
 from minmargin.scan.execution import Execution
 from minmargin.seeds import SeedTree
@@ -67,7 +68,7 @@ class Game:
         return [resolve_strategy(strategy).name for strategy in self.strategies]
 
     def play(
-        self, deals: Sequence[Deal], *, device: str, n_threads: int = 1, n_jobs: int = 1
+        self, deals: Sequence[Deal], *, device: DeviceChoice, n_threads: int = 1, n_jobs: int = 1
     ) -> list[list[Outcome]]:
         """Return the outcomes of each deal, the one without a batch first.
 
@@ -78,7 +79,7 @@ class Game:
             picks = list(threads.map(partial(self.pick, device=device, n_jobs=n_jobs), deals))
         return self.try_out(deals, picks, device=device)
 
-    def pick(self, deal: Deal, *, device: str, n_jobs: int = 1) -> Picks:
+    def pick(self, deal: Deal, *, device: DeviceChoice, n_jobs: int = 1) -> Picks:
         """Return what each strategy picks from the pool of a deal."""
         execution = Execution(n_jobs=n_jobs, device=device)
         parts = {size: split_evenly(size, self.rounds) for size in self.batch_sizes}
@@ -94,7 +95,9 @@ class Game:
                 seconds[cell] += took
         return Picks(rows, seconds)
 
-    def try_out(self, deals: Sequence[Deal], picks: Sequence[Picks], *, device: str) -> list[list[Outcome]]:
+    def try_out(
+        self, deals: Sequence[Deal], picks: Sequence[Picks], *, device: DeviceChoice
+    ) -> list[list[Outcome]]:
         """Return what the picks of each deal are worth."""
         row_sets = [
             [deal.labeled, *(np.concatenate([deal.labeled, rows]) for rows in picked.rows.values())]

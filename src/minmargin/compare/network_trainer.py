@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee.provenance import Preprocess
 from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.scoring import Accuracy, Answers, Scoring
 from minmargin.compute import DenseNetworks, network_logits
-from minmargin.device import Device, require_torch, resolve_device
+from minmargin.device import Device, DeviceChoice, require_torch, resolve_device
+from minmargin.learners import Preprocess
 from minmargin.learners.mlp import MLPLearner
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class NetworkTrainer:
         row_sets: Sequence[Sequence[RowNumbers]],
         scoring: Scoring,
         *,
-        device: str,
+        device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         """Return for each deal the test scores of models that are trained on each of its sets of rows."""
         if self.learner.standardize:  # then each deal has numbers of its own
@@ -64,7 +64,7 @@ class NetworkTrainer:
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
         scoring: Scoring,
-        device: str,
+        device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         torch = require_torch("A game of networks")
         from minmargin.learners.networks.jobs import Job  # noqa: PLC0415

@@ -12,7 +12,6 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.checks import check_count
-from minmargin.committee.provenance import Preprocess
 from minmargin.committee.training import Training
 from minmargin.compare.game import Game, split_evenly
 from minmargin.compare.network_trainer import NetworkTrainer
@@ -20,10 +19,10 @@ from minmargin.compare.played import make_table
 from minmargin.compare.scoring import SklearnScoring, resolve_scoring
 from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
-from minmargin.device import Device, check_device, resolve_device
+from minmargin.device import Device, DeviceChoice, check_device, resolve_device
 from minmargin.errors import InputError, listing
 from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.learners import LogisticLearner, MLPLearner
+from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
 from minmargin.learners.module import ModuleLearner
 from minmargin.strategies import Strategy, check_strategy, resolve_strategy
 
@@ -68,7 +67,7 @@ class Plan:
         features: str | Sequence[str] | None,
         preprocess: Preprocess,
         random_state: Any,
-        device: str,
+        device: DeviceChoice,
     ) -> Plan:
         """Return the plan for these arguments of `compare`, or say why it cannot work."""
         chosen = _check_strategies(strategies)
@@ -204,7 +203,7 @@ def _described(strategy: Strategy) -> str:
     return f"{strategy.name}({given})" if given else strategy.name
 
 
-def _device(training: Training, device: str) -> Device:
+def _device(training: Training, device: DeviceChoice) -> Device:
     """Return where networks are trained. Other learners need a GPU for large pools only, so it has to be asked for."""
     networks = isinstance(training.learner, (MLPLearner, ModuleLearner))
     return resolve_device(device) if networks or device == "cuda" else "cpu"

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee.provenance import Preprocess
 from minmargin.committee.training import Training
 from minmargin.compare.deals import Deal, RowNumbers, part_of
 from minmargin.compare.scoring import Accuracy, Answers, Kind, Scoring
 from minmargin.data.rows import Rows, take_rows
-from minmargin.device import one_thread_each
+from minmargin.device import DeviceChoice, one_thread_each
+from minmargin.learners import Preprocess
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.newton.training import fit_together
 from minmargin.scan.execution import Execution
@@ -39,7 +39,7 @@ class Trainer(Protocol):
         row_sets: Sequence[Sequence[RowNumbers]],
         scoring: Scoring,
         *,
-        device: str,
+        device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         """Return for each deal the test scores of models that are trained on each of its sets of rows."""
         ...
@@ -58,7 +58,7 @@ class AnyTrainer:
         row_sets: Sequence[Sequence[RowNumbers]],
         scoring: Scoring,
         *,
-        device: str,
+        device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         """Return for each deal the test scores of models that are trained on each of its sets of rows."""
         return [
@@ -66,7 +66,7 @@ class AnyTrainer:
             for deal, sets in zip(deals, row_sets, strict=True)
         ]
 
-    def _answers(self, deal: Deal, row_sets: Sequence[RowNumbers], device: str) -> Iterator[Answers]:
+    def _answers(self, deal: Deal, row_sets: Sequence[RowNumbers], device: DeviceChoice) -> Iterator[Answers]:
         """Return what the model of each set of rows says."""
         test = None
         for rows in row_sets:
@@ -109,7 +109,7 @@ class LogisticTrainer:
         row_sets: Sequence[Sequence[RowNumbers]],
         scoring: Scoring,
         *,
-        device: str,
+        device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         """Return for each deal the test scores of models that are trained on each of its sets of rows."""
         del device  # a CPU is fast enough
@@ -164,7 +164,7 @@ class EstimatorTrainer:
         row_sets: Sequence[Sequence[RowNumbers]],
         scoring: Scoring,
         *,
-        device: str,
+        device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         """Return for each deal the test accuracies of models that are trained on each of its sets of rows."""
         from sklearn.base import clone  # noqa: PLC0415 - slow to import

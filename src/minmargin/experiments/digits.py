@@ -14,8 +14,9 @@ from minmargin.batch import Batch
 from minmargin.device import one_thread_each
 from minmargin.progress import Progress, silent
 from minmargin.selection import select
+from minmargin.typing import StrategyName
 
-STRATEGIES = ("min-margin", "margin", "random")
+STRATEGIES: tuple[StrategyName, ...] = ("min-margin", "margin", "random")
 IMAGE_SHAPE = (8, 8)
 N_LABELED, N_TEST, BATCH_SIZE, N_DRAWS = 50, 600, 200, 5
 
@@ -54,7 +55,7 @@ class Draw:
         labeled = np.concatenate(per_class)
         return cls(images / 16.0, digits, labeled, np.setdiff1d(rest, labeled), test)
 
-    def select(self, strategy: str, random_state: int, progress: Progress) -> Batch:
+    def select(self, strategy: StrategyName, random_state: int, progress: Progress) -> Batch:
         """Return the batch that a strategy picks from the pool."""
         return select(
             self.images[self.labeled],

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from minmargin.committee.training import fit_committee
 from minmargin.errors import MissingExtraError
+from minmargin.typing import LearnerLike, Seed
 
 try:
     from skactiveml.base import SingleAnnotatorPoolQueryStrategy
@@ -41,11 +42,11 @@ class MinMarginSampling(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
 
     def __init__(
         self,
-        learner: Any = "logistic",
+        learner: LearnerLike = "logistic",
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
         missing_label: Any = MISSING_LABEL,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         super().__init__(missing_label=missing_label, random_state=random_state)
         self.learner = learner

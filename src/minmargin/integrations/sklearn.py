@@ -13,11 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from minmargin.committee.provenance import Preprocess
 from minmargin.committee.training import fit_committee
 from minmargin.errors import InputError
 from minmargin.learners import resolve_learner
 from minmargin.scan.scan import ModelChoice
+from minmargin.typing import LearnerLike, Preprocess, Seed
 
 
 def _has_probabilities(classifier: CommitteeClassifier) -> bool:
@@ -55,13 +55,13 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        learner: Any = "logistic",
+        learner: LearnerLike = "logistic",
         *,
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
         predict_with: ModelChoice = "base",
         preprocess: Preprocess = "none",
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.learner = learner

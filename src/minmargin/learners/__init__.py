@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners.base import Learner, Preprocessor, Scorer
+from minmargin.learners.base import Learner, LearnerLike, LearnerName, Preprocess, Preprocessor, Scorer
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.mlp import MLPLearner
 from minmargin.learners.text import TextLearner
@@ -15,8 +15,11 @@ from minmargin.learners.text import TextLearner
 __all__ = [
     "LEARNERS",
     "Learner",
+    "LearnerLike",
+    "LearnerName",
     "LogisticLearner",
     "MLPLearner",
+    "Preprocess",
     "Preprocessor",
     "Scorer",
     "TextLearner",
@@ -61,7 +64,7 @@ def _gradient_boosting() -> Learner:
 
 
 #: The learners that have a name, for the command line and for strings.
-LEARNERS: dict[str, Callable[[], Learner]] = {
+LEARNERS: dict[LearnerName, Callable[[], Learner]] = {
     "logistic": LogisticLearner,
     "text": TextLearner,
     "mlp": MLPLearner,

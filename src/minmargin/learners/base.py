@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,12 @@ from minmargin.labeled.bootstrap import Bootstrap
 from minmargin.labeled.labeled_set import LabeledSet
 from minmargin.margins import ScoreName
 from minmargin.progress import Progress
+
+#: The learners that have a name. A test holds them to `LEARNERS`.
+LearnerName: TypeAlias = Literal["logistic", "text", "mlp", "random-forest", "gradient-boosting"]
+
+#: What is done to rows before any learner sees them.
+Preprocess: TypeAlias = Literal["none", "auto"]
 
 
 class Scorer(Protocol):
@@ -118,6 +124,22 @@ class Learner(Protocol):
         `device` is "auto", "cpu" or "cuda", as the caller gave it; a learner that can use a GPU resolves it.
         """
         ...
+
+
+class Classifier(Protocol):
+    """A classifier or a pipeline of scikit-learn."""
+
+    def fit(self, X: Any, y: Any, /) -> Any:
+        """Train it."""
+        ...
+
+    def get_params(self, deep: bool = ...) -> Any:
+        """Return its settings."""
+        ...
+
+
+#: What `learner` may be: a name, a classifier of scikit-learn, a learner, or a function that makes torch modules.
+LearnerLike: TypeAlias = LearnerName | Classifier | Learner | Callable[[], Any]
 
 
 def numeric_intake(labeled: LabeledSet, *, takes_sparse: bool, missing: bool) -> Intake:

@@ -6,13 +6,13 @@ import importlib
 import importlib.machinery
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from minmargin.errors import InputError, listing
 from minmargin.learners import is_module
 
 
-def is_reference(learner: Any) -> bool:
+def is_reference(learner: Any) -> TypeGuard[str]:
     """Return whether a learner is named by a factory that makes it."""
     return isinstance(learner, str) and ":" in learner
 
@@ -21,6 +21,11 @@ def is_in_current_folder(reference: str) -> bool:
     """Return whether the module of a reference is a file or a package in the current folder, not an installed one."""
     package = reference.partition(":")[0].partition(".")[0]
     return importlib.machinery.PathFinder.find_spec(package, [str(Path.cwd())]) is not None
+
+
+def learner_named(name: str) -> Any:
+    """Return what a reference names, for `minmargin.select` to take; any other name as it is."""
+    return make_learner(name) if is_reference(name) else name
 
 
 def make_learner(reference: str, folder: str | None = None) -> Any:

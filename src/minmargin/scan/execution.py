@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.device import Precision, check_device, check_precision
+from minmargin.device import DeviceChoice, Precision, check_device, check_precision
 from minmargin.errors import InputError
 from minmargin.progress import Progress, silent
-from minmargin.scan.engines import ENGINES, DaskEngine, Engine, LocalEngine, RayEngine, SparkEngine
+from minmargin.scan.engines import (
+    ENGINES,
+    DaskEngine,
+    Engine,
+    EngineLike,
+    LocalEngine,
+    RayEngine,
+    SparkEngine,
+)
 
 CHUNK_SIZE = 131_072
 
@@ -19,7 +27,7 @@ class TrainingOptions(TypedDict, total=False):
     """What a caller may say of how models are trained; `minmargin.select` describes each."""
 
     n_jobs: int
-    device: str
+    device: DeviceChoice
     progress: Progress
 
 
@@ -27,13 +35,13 @@ class ScanOptions(TrainingOptions, total=False):
     """What a caller may say of how a pool is read and scored, too."""
 
     chunk_size: int
-    precision: str
+    precision: Precision
 
 
 class ExecutionOptions(ScanOptions, total=False):
     """What a caller may say of where a pool is read, too."""
 
-    engine: Any
+    engine: EngineLike
     address: str | None
     checkpoint: str | Path | None
 
@@ -54,7 +62,7 @@ class Execution:
 
     n_jobs: int = -1
     chunk_size: int = CHUNK_SIZE
-    device: str = "auto"
+    device: DeviceChoice = "auto"
     precision: Precision = "float32"
     engine: Engine = field(default_factory=LocalEngine)
     checkpoint: Path | None = None
@@ -86,7 +94,7 @@ class Execution:
         return replace(self, engine=LocalEngine(1), checkpoint=None, progress=silent)
 
 
-def resolve_engine(engine: Any, address: str | None, *, n_jobs: int, needs_gpu: bool) -> Engine:
+def resolve_engine(engine: EngineLike, address: str | None, *, n_jobs: int, needs_gpu: bool) -> Engine:
     """Return the engine of a name, of a live client or session, or the engine that is given.
 
     Args:

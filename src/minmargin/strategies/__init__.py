@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from minmargin.strategies.base import Context, Entry, Look, Needs, Reasons, RowScore, Shortlist, Strategy
+from minmargin.strategies.base import (
+    Context,
+    Entry,
+    Look,
+    Needs,
+    Reasons,
+    RowScore,
+    Shortlist,
+    Strategy,
+    StrategyLike,
+    StrategyName,
+)
 from minmargin.strategies.registry import (
     check_strategy,
     entry_of,
@@ -38,6 +49,8 @@ __all__ = [
     "RowScoreStrategy",
     "Shortlist",
     "Strategy",
+    "StrategyLike",
+    "StrategyName",
     "TrueMargin",
     "check_strategy",
     "entry_of",

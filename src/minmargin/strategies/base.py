@@ -28,6 +28,21 @@ Contest: TypeAlias = Literal["model", "mean", "votes"]
 
 ScoreFunction: TypeAlias = Callable[[Candidates], NDArray[np.float64]]
 
+#: The built-in strategies. A test holds them to the registry, which others may add to.
+StrategyName: TypeAlias = Literal[
+    "min-margin",
+    "margin",
+    "mean-margin",
+    "margin-of-mean",
+    "committee",
+    "var-softmax",
+    "random",
+    "random-margin-mix",
+    "balanced-margin",
+    "k-centers",
+    "true-margin",
+]
+
 
 class Reasons(NamedTuple):
     """Why rows were picked: the deciding member (-1: none) and the two classes in contest, as codes."""
@@ -121,6 +136,18 @@ class Strategy(Protocol):
         ...
 
 
+class RowScorer(Protocol):
+    """An object that scores rows, and need not be a whole strategy."""
+
+    def score(self, candidates: Candidates, /) -> NDArray[Any]:
+        """Return (n,) the scores; lower is picked first."""
+        ...
+
+
+#: What `strategy` may be: a name, a strategy, an object that scores rows, or a function that does.
+StrategyLike: TypeAlias = StrategyName | Strategy | RowScorer | Callable[[Candidates], NDArray[Any]]
+
+
 class Look(NamedTuple):
     """How a strategy's line is drawn.
 
@@ -148,7 +175,7 @@ class Entry(NamedTuple):
         look: how its line is drawn; None: as those of strategies that nobody has given a look.
     """
 
-    name: str
+    name: StrategyName
     summary: str
     cost: str
     make: Callable[..., Any]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from minmargin.errors import InputError, listing, nearest
 from minmargin.margins import ScoreName
-from minmargin.strategies.base import Contest, Entry, Look, Needs, Reasons, Strategy
+from minmargin.strategies.base import (
+    Contest, Entry, Look, Needs, Reasons, Strategy, StrategyLike, StrategyName
+)
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.row_scores import RowScoreStrategy, complete
 
 _ENTRIES: dict[str, Entry] = {}
+_OF_FUNCTIONS: dict[Callable[..., Any], RowScoreStrategy] = {}
 
 _Made = TypeVar("_Made", bound=Callable[..., Any])
 
@@ -73,8 +76,11 @@ def register_strategy(
         if not inspect.isclass(made):
             strategy = RowScoreStrategy(name, made, needs, probabilistic, explain, screen, contest)
             make = lambda: strategy  # noqa: E731 - a factory without options
+            _OF_FUNCTIONS[made] = strategy
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
-        _ENTRIES[name] = Entry(name, summary, cost or _COSTS[needs], make, meaning, contest, look)
+        # From here on it is one of the names, though no type checker can know.
+        known = cast("StrategyName", name)
+        _ENTRIES[name] = Entry(known, summary, cost or _COSTS[needs], make, meaning, contest, look)
         return made
 
     return register
@@ -90,7 +96,7 @@ def entry_of(name: str) -> Entry | None:
     return _ENTRIES.get(name)
 
 
-def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
+def resolve_strategy(strategy: StrategyLike | str, **options: Any) -> Strategy:
     """Return the strategy that a name, a score function or an object with `score` stands for."""
     if isinstance(strategy, str):
         if strategy not in _ENTRIES:
@@ -107,6 +113,8 @@ def resolve_strategy(strategy: Any, **options: Any) -> Strategy:
         raise InputError(
             f"strategy is the class {strategy.__name__}. Pass an instance: {strategy.__name__}()."
         )
+    if inspect.isfunction(strategy) and strategy in _OF_FUNCTIONS:
+        return _OF_FUNCTIONS[strategy]  # with all that it was registered with
     return complete(strategy)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from minmargin.device import require_torch
+from minmargin.device import DeviceChoice, require_torch
 from minmargin.errors import InputError
 from minmargin.experiments.paper import benchmark, gaussian, images, large, tuning
 from minmargin.experiments.paper.experiment import Experiment
@@ -35,7 +35,7 @@ def reproduce(
     draws: int | None = None,
     datasets: Sequence[str] | None = None,
     data_dir: Path | None = None,
-    device: str = "auto",
+    device: DeviceChoice = "auto",
     workers: int = 1,
     progress: Progress,
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from minmargin.compare.results import SCHEMA, Outcome, Results
 from minmargin.compare.store import Store, write_results
-from minmargin.device import resolve_device
+from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
 from minmargin.experiments.paper.experiment import Experiment, Setting
 from minmargin.files import write_json
@@ -37,7 +37,7 @@ def run(
     draws: int | None = None,
     datasets: Sequence[str] | None = None,
     data_dir: Path | None = None,
-    device: str = "auto",
+    device: DeviceChoice = "auto",
     workers: int = 1,
     progress: Progress,
 ) -> Results:

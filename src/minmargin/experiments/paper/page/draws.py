@@ -11,8 +11,9 @@ from minmargin.committee.training import fit_committee
 from minmargin.compare.trainers import LogisticTrainer
 from minmargin.experiments.paper.claims.measured import Floats, GaussianDraw
 from minmargin.experiments.paper.gaussian import TwoGaussians
+from minmargin.typing import StrategyName
 
-_PICKERS = ("margin", "committee", "min-margin")
+_PICKERS: tuple[StrategyName, ...] = ("margin", "committee", "min-margin")
 
 
 def look_at(draw: int, *, distance: float = 2.0, n_picks: int = 50) -> GaussianDraw:
@@ -23,7 +24,9 @@ def look_at(draw: int, *, distance: float = 2.0, n_picks: int = 50) -> GaussianD
         deal.X[deal.labeled], deal.y[deal.labeled], learner=LogisticTrainer().learner, random_state=deal.seed
     )
     scorer: Any = committee.scorer
-    picks = {name: pool[committee.select(pool, n_picks, strategy=name).rows] for name in _PICKERS}
+    picks: dict[str, Floats] = {
+        name: pool[committee.select(pool, n_picks, strategy=name).rows] for name in _PICKERS
+    }
     return GaussianDraw(
         deal.X[deal.labeled],
         deal.y[deal.labeled],
