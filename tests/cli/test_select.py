@@ -346,7 +346,7 @@ def test_nothing_is_trained_or_written_for_a_wrong(
     def fit(*_: Any, **__: Any) -> None:
         raise AssertionError("trained")
 
-    monkeypatch.setattr("minmargin.committee.committee.Training.fit", fit)
+    monkeypatch.setattr("minmargin.committee.training.Training.fit", fit)
     Path("our_constants.py").write_text("ANSWER = 42\n")
     before = sorted(path.name for path in folder.iterdir() if path.suffix != "")
     assert run(monkeypatch, arguments(**changed)) == 1
