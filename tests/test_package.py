@@ -113,7 +113,7 @@ def test_help_shows_what_is_taken_by_a_name_of_the_typing_module(function: Calla
 
 
 # A method of Batch writes its report: what comes later is imported when it is called, and not before.
-DOORS = {("batch.py", "report")}
+DOORS = {("batch/batch.py", "report")}
 
 
 def imports(path):

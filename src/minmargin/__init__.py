@@ -7,7 +7,7 @@ over pools of any size.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from minmargin.batch import Batch
+from minmargin.batch import Batch, Pick
 from minmargin.committee.committee import Committee
 from minmargin.committee.training import fit_committee
 from minmargin.compare import compare
@@ -58,6 +58,7 @@ __all__ = [
     "MinMarginError",
     "MissingExtraError",
     "ModuleLearner",
+    "Pick",
     "RandomMarginMix",
     "Reasons",
     "ScoringError",

@@ -72,7 +72,7 @@ def _write_for(seconds: float) -> None:
             to_parquet(self, path)
         return to_parquet(self, path)
 
-    from minmargin import batch  # noqa: PLC0415 - only to replace what it calls
+    from minmargin.batch import batch  # noqa: PLC0415 - only to replace what it calls
 
     batch._WRITERS[".parquet"] = again_and_again
 

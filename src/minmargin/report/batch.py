@@ -60,6 +60,8 @@ def write_report(batch: Batch, path: str | Path, wishes: Wishes, *, progress: Pr
 def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
     """Return the report of a batch as HTML."""
     _check_columns(wishes.columns)
+    if not len(batch):
+        raise InputError("The batch has no picks, so there is nothing to report on.")
     origin = batch.origin
     missing, survey, chart = [], None, None
     if origin is None:
@@ -72,6 +74,11 @@ def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
     if survey is not None and chart is None and not survey.missing:
         missing.append("Rows have a single number each, so there is no map.")
     settings = batch.manifest.get("settings", {})
+    n_picked = settings.get("batch_size", len(batch))
+    if len(batch) < n_picked:
+        missing.append(
+            f"This page shows {len(batch):,} of the {n_picked:,} rows that were picked together: the batch was cut."
+        )
     compared = None if survey is None else compare_batches(survey, batch.rows)
     pairs, shares = summary.count_pairs(batch), summary.class_shares(batch, survey)
     return render(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import json
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, ClassVar, overload
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.data.rows import Frame
+from minmargin.batch.columns import cell_text, same_table, same_values, text_table, to_numpy, to_table
+from minmargin.batch.picks import Pick, is_place, out_of_range, picks_of, places_of
+from minmargin.batch.writing import write_csv, write_feather, write_jsonl, write_parquet
 from minmargin.errors import InputError, MissingExtraError, listing, warn
-from minmargin.files import write_whole
 from minmargin.progress import Progress, silent
 from minmargin.scan.rereading import Origin
 from minmargin.topb import Ranked
@@ -27,6 +25,12 @@ from minmargin.topb import Ranked
 @dataclass(frozen=True, repr=False, eq=False)
 class Batch:
     """The B rows picked, best first.
+
+    `batch[:10]` is a batch of the first ten, `batch[0]` the best pick alone, and a loop gives one pick after the other.
+
+    Two batches are equal if they have the same rows in the same order, with the same ids, scores, reasons, predictions
+    and kept columns; missing values equal each other. How they were made is not compared: the manifest holds the time
+    and the machine, so that the same batch picked twice is equal. Batches have no hash.
 
     Attributes:
         rows: (B,) int64 the rows' numbers in the pool.
@@ -50,6 +54,9 @@ class Batch:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin | None = None
 
+    #: Keeps numpy from comparing a batch with each element of an array.
+    __array_ufunc__: ClassVar[None] = None
+
     @classmethod
     def of(
         cls,
@@ -67,11 +74,11 @@ class Batch:
         feature was read as floats.
         """
         details: Mapping[str, Any] = picks.details
-        carried: pa.Table | None = _to_table(details["carried"], integers) if "carried" in details else None
+        carried: pa.Table | None = to_table(details["carried"], integers) if "carried" in details else None
         ids = kept = None
         if carried is not None:
             if id_column is not None:
-                ids = _to_numpy(carried[id_column])
+                ids = to_numpy(carried[id_column])
                 _warn_of_duplicates(carried[id_column], id_column)
             names = [name for name in carried.column_names if name != id_column]
             kept = carried.select(names) if names else None
@@ -93,6 +100,51 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __iter__(self) -> Iterator[Pick]:
+        return picks_of(self)
+
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> Pick: ...
+
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | NDArray[Any]) -> Batch: ...
+
+    def __getitem__(self, index: Any) -> Pick | Batch:
+        """Return one pick, or the batch of several: by a slice, a mask, or their places, in the order given.
+
+        A batch of some picks counts its ranks anew. It keeps the manifest, which tells how all of them were picked, and
+        can be written and reported on like any other.
+        """
+        if is_place(index):
+            place = operator.index(index)
+            if not -len(self) <= place < len(self):
+                raise out_of_range(place, len(self))
+            place %= len(self)
+            return next(picks_of(self._take(np.array([place])), first_rank=place + 1))
+        return self._take(places_of(index, len(self)))
+
+    def _take(self, places: NDArray[np.intp]) -> Batch:
+        return replace(
+            self,
+            rows=self.rows[places],
+            ids=None if self.ids is None else self.ids[places],
+            scores=self.scores[places],
+            member=self.member[places],
+            top_classes=self.top_classes[places],
+            predicted=self.predicted[places],
+            kept=None if self.kept is None else self.kept.take(pa.array(places, pa.int64())),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batch):
+            return NotImplemented
+        names = ("rows", "ids", "scores", "member", "top_classes", "predicted")
+        return all(same_values(getattr(self, name), getattr(other, name)) for name in names) and same_table(
+            self.kept, other.kept
+        )
+
+    __hash__ = None  # type: ignore[assignment] # as of a list: what is compared is an array
 
     def to_arrow(self) -> pa.Table:
         """Return rank, row, id, score, member, first_class, second_class, predicted, then kept columns."""
@@ -129,20 +181,11 @@ class Batch:
 
     def to_parquet(self, path: str | Path) -> Path:
         """Write a Parquet file, with the manifest in its metadata under the key "minmargin"."""
-        import pyarrow.parquet as pq  # noqa: PLC0415 - 50 ms that other formats need not pay
-
-        table = self.to_arrow()
-        metadata = {
-            **(table.schema.metadata or {}),
-            b"minmargin": json.dumps(self.manifest).encode(),
-        }
-        return write_whole(path, lambda file: pq.write_table(table.replace_schema_metadata(metadata), file))
+        return write_parquet(self.to_arrow(), path, self.manifest)
 
     def to_feather(self, path: str | Path) -> Path:
         """Write a Feather file."""
-        from pyarrow import feather  # noqa: PLC0415 - as for Parquet
-
-        return write_whole(path, lambda file: feather.write_feather(self.to_arrow(), file))
+        return write_feather(self.to_arrow(), path)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write a CSV file with a header line; lists become JSON, bytes base64, and texts like formulas are quoted.
@@ -154,12 +197,7 @@ class Batch:
 
     def to_jsonl(self, path: str | Path) -> Path:
         """Write one JSON object a line; bytes become base64."""
-
-        def write(file: IO[bytes]) -> None:
-            for record in self.to_arrow().to_pylist():
-                file.write(json.dumps(record, ensure_ascii=False, default=_as_json).encode() + b"\n")
-
-        return write_whole(path, write)
+        return write_jsonl(self.to_arrow(), path)
 
     def write(self, path: str | Path) -> Path:
         """Write the batch in the format that the path's suffix names."""
@@ -194,7 +232,7 @@ class Batch:
         return write_report(self, path, wishes, progress=progress)
 
     def __repr__(self) -> str:
-        return f"<Batch: {self._sentence()}>\n{_text_table(self.to_arrow().slice(0, 5))}"
+        return f"<Batch: {self._sentence()}>\n{text_table(self.to_arrow().slice(0, 5))}"
 
     def _repr_html_(self) -> str:
         shown = self.to_arrow().slice(0, 10)
@@ -217,9 +255,6 @@ class Batch:
         return f"{len(self):,} of {rows} rows by {settings.get('strategy', 'an unnamed strategy')}"
 
 
-_FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
-
 _WRITERS: dict[str, Callable[[Batch, str | Path], Path]] = {
     ".parquet": Batch.to_parquet,
     ".csv": Batch.to_csv,
@@ -238,76 +273,6 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
     return writer
 
 
-def write_csv(table: pa.Table, path: str | Path) -> Path:
-    """Write a table as `Batch.to_csv` does, and return the path."""
-    from pyarrow import csv  # noqa: PLC0415 - 50 ms that other formats need not pay
-
-    for place, name in enumerate(table.column_names):
-        if pa.types.is_nested(table.schema.field(name).type):
-            values = [json.dumps(each, default=_as_json) for each in table[name].to_pylist()]
-            table = table.set_column(place, name, pa.array(values))
-        elif _is_bytes(table.schema.field(name).type):
-            encoded = [None if each is None else _as_json(each) for each in table[name].to_pylist()]
-            table = table.set_column(place, name, pa.array(encoded, pa.string()))
-        elif _is_text(table.schema.field(name).type):
-            texts = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
-            table = table.set_column(place, name, pa.array(texts, pa.string()))
-    table = table.rename_columns(list(map(_harmless, table.column_names)))
-    return write_whole(path, lambda file: csv.write_csv(table, file))
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    """Return whether cells of an Arrow type are bytes, such as images."""
-    tests = (
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-        pa.types.is_binary_view,
-    )
-    return any(test(kind) for test in tests)
-
-
-def _as_json(value: Any) -> str:
-    """Return a text for a value that JSON has no form for."""
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    """Return whether cells of an Arrow type are texts, however they are kept."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _harmless(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula.
-
-    >>> [_harmless(text) for text in ("=1+1", "@x", "-x", "-5", "+1.5e3", "a=b")]
-    ["'=1+1", "'@x", "'-x", '-5', '+1.5e3', 'a=b']
-    """
-    return f"'{text}" if text.startswith(_FORMULA_MARKS) and _NUMBER.fullmatch(text) is None else text
-
-
-def _to_table(frame: Frame, integers: Collection[str]) -> pa.Table:
-    """Return an Arrow table of a frame's columns, and of nothing else (a pandas frame has an index too)."""
-    return pa.table({name: to_column(frame[name], whole=name in integers) for name in frame.columns})
-
-
-def to_column(values: nw.Series[Any], *, whole: bool) -> Any:
-    """Return an Arrow column of a frame's; `whole` if its floats are whole numbers."""
-    try:
-        column = values.to_arrow()
-        return column.cast(pa.int64()) if whole and pa.types.is_floating(column.type) else column
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a pandas column of Python objects of several types
-        return pa.array([None if value is None else str(value) for value in values.to_list()])
-
-
-def _to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    if column.null_count:  # numpy has no missing integer: as floats, large ids would change
-        return np.array(column.to_pylist(), dtype=object)
-    return np.asarray(column.to_numpy())
-
-
 def _warn_of_duplicates(ids: pa.ChunkedArray, name: str) -> None:
     known = ids.drop_null()
     repeated = len(known) - len(known.unique())
@@ -316,20 +281,3 @@ def _warn_of_duplicates(ids: pa.ChunkedArray, name: str) -> None:
             f"{repeated:,} of the {len(ids):,} picked rows repeat an id of column {name!r}. "
             "Use a column whose values are unique, or rows to tell them apart."
         )
-
-
-def _text_table(table: pa.Table) -> str:
-    names = table.column_names
-    lines = [names, *([cell_text(value) for value in record.values()] for record in table.to_pylist())]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
-    )
-
-
-def cell_text(value: object) -> str:
-    """Return a value as a short text for a table."""
-    if value is None:
-        return ""
-    text = f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
-    return text if len(text) <= 40 else text[:39] + "…"
