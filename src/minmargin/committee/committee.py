@@ -111,14 +111,65 @@ class Committee:
         return scan.scores(by) if screen is None else scan.rough_scores(screen)
 
     def class_scores(
-        self, pool: PoolLike, *, of: ModelChoice = "base", n_jobs: int = -1, chunk_size: int = CHUNK_SIZE
+        self,
+        pool: PoolLike,
+        *,
+        of: ModelChoice = "base",
+        features: str | Sequence[str] | None = None,
+        n_jobs: int = -1,
+        chunk_size: int = CHUNK_SIZE,
     ) -> NDArray[np.float64]:
         """Return (n, C): the class scores of every pool row under the base, or their mean over the members.
 
-        They are probabilities, unless the learner has none. `of` is "base" or "members".
+        They are probabilities, unless the learner has none. `of` is "base" or "members". The other arguments are those
+        of `minmargin.select`.
         """
+        if of not in {"base", "members"}:
+            raise InputError(f"of={of!r} must be 'base' or 'members'.")
+        if of == "members" and self.n_models == 0:
+            raise InputError("of='members', and this committee has no members. Use of='base'.")
         how = Execution.of(n_jobs=n_jobs, chunk_size=chunk_size)
-        return self._scan(self.match(pool), how, device="cpu").class_scores(of)
+        return self._scan(self.match(pool, features=features), how, device="cpu").class_scores(of)
+
+    def predict(
+        self,
+        pool: PoolLike,
+        *,
+        of: ModelChoice = "base",
+        features: str | Sequence[str] | None = None,
+        n_jobs: int = -1,
+        chunk_size: int = CHUNK_SIZE,
+    ) -> NDArray[Any]:
+        """Return (n,) the class with the highest score of every pool row; the arguments are those of `class_scores`.
+
+        >>> import minmargin as mm
+        >>> committee = mm.fit_committee([[0.0], [1.0]], ["low", "high"], random_state=0)
+        >>> committee.predict([[0.1], [0.9]]).tolist()
+        ['low', 'high']
+        """
+        scores = self.class_scores(pool, of=of, features=features, n_jobs=n_jobs, chunk_size=chunk_size)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def predict_proba(
+        self,
+        pool: PoolLike,
+        *,
+        of: ModelChoice = "base",
+        features: str | Sequence[str] | None = None,
+        n_jobs: int = -1,
+        chunk_size: int = CHUNK_SIZE,
+    ) -> NDArray[np.float64]:
+        """Return (n, C) the probabilities of every pool row, in the order of `classes_`.
+
+        The arguments are those of `class_scores`, and so is what is returned. Only a learner without probabilities is
+        refused.
+        """
+        if not self.scorer.probabilistic:
+            raise InputError(
+                f"{self.provenance.learner} has only decision_function, and no probabilities. Use class_scores for its "
+                "values, or wrap it in CalibratedClassifierCV(..., ensemble=False)."
+            )
+        return self.class_scores(pool, of=of, features=features, n_jobs=n_jobs, chunk_size=chunk_size)
 
     def select(
         self,

@@ -92,22 +92,19 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return (n,) the most likely classes."""
-        likely = self._class_scores(X).argmax(axis=1)
-        return np.asarray(self.classes_[likely])
+        rows = self._rows(X)
+        return self.committee_.predict(rows, of=self.predict_with, n_jobs=self._workers)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator] # as above
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return (n, C) the probabilities of the classes."""
-        return self._class_scores(X)
+        rows = self._rows(X)
+        return self.committee_.predict_proba(rows, of=self.predict_with, n_jobs=self._workers)
 
     def min_margins(self, X: Any) -> NDArray[np.float64]:
         """Return (n,) the smallest margin of each row under any member: the lowest are worth a label."""
         rows = self._rows(X)
         return self.committee_.score(rows, n_jobs=self._workers)
-
-    def _class_scores(self, X: Any) -> NDArray[np.float64]:
-        rows = self._rows(X)
-        return self.committee_.class_scores(rows, of=self.predict_with, n_jobs=self._workers)
 
     @property
     def _workers(self) -> int:
