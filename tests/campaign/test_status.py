@@ -112,8 +112,9 @@ def bank(*right: tuple[int, int], way: str = "held-out") -> Status:
 
 def test_where_accuracy_stands_still_the_balanced_one_and_the_commonest_class_are_shown():
     status = bank((883, 4), (874, 11), (866, 20))
-    assert repr(status).splitlines() == [
-        "<Status: 2 rounds, 80 labels; accuracy 88.6%, balanced 57.6%.>",
+    assert repr(status) == "<Status of 'bank': 2 rounds, 80 labels; accuracy 88.6%, balanced 57.6%.>"
+    assert str(status).splitlines() == [
+        "Campaign bank: 2 rounds, 80 labels; accuracy 88.6%, balanced 57.6%.",
         "round  picked  labeled  waiting  labels  accuracy  balanced accuracy",
         "begin      40       40        0      40     88.7%              51.7%",
         "    1      20       20        0      60     88.5%              54.2%",
@@ -151,7 +152,7 @@ def test_with_too_few_labels_nothing_is_measured(begin):
     campaign = begin(labeled=pd.read_csv("labeled.csv").iloc[[0, 7]], folds=5)
     status = campaign.status()
     assert (status.accuracy, status.curve[0].way) == (None, "too few labels")
-    assert "%" not in repr(status)
+    assert "%" not in str(status)
 
 
 def test_what_was_not_measured_is_measured_by_the_next_status_and_only_then(begin, monkeypatch):
@@ -204,8 +205,12 @@ def test_the_status_in_words(begin):
     batch = campaign.next(n_jobs=1)
     campaign.add_labels({each: TRUTH[each] for each in batch.ids.tolist()[:3]}, n_jobs=1)
     assert repr(campaign) == "<Campaign 'flowers': 1 round, 3 of 7 picked rows labeled>"
-    assert repr(campaign.status()).splitlines() == [
-        "<Status: 1 round, 18 labels, 4 picked rows wait for a label.>",
+    assert (
+        repr(campaign.status())
+        == "<Status of 'flowers': 1 round, 18 labels, 4 picked rows wait for a label.>"
+    )
+    assert str(campaign.status()).splitlines() == [
+        "Campaign flowers: 1 round, 18 labels, 4 picked rows wait for a label.",
         "round  picked  labeled  waiting  labels  accuracy  balanced accuracy",
         "begin      15       15        0      15                             ",
         "    1       7        3        4      18                             ",

@@ -162,14 +162,22 @@ class Status:
             ],
         }
 
+    @property
+    def title(self) -> str:
+        """What is shown above the table of rounds."""
+        return f"Campaign {self.folder}: {self.sentence}"
+
     def __repr__(self) -> str:
+        return f"<Status of {self.folder!r}: {self.sentence}>"
+
+    def __str__(self) -> str:
         head, body = self.cells()
         widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
             for line in (head, *body)
         ]
-        return "\n".join([f"<Status: {self.sentence}>", *lines, *self.curve_lines()])
+        return "\n".join([self.title, *lines, *self.curve_lines()])
 
     def curve_lines(self) -> list[str]:
         """Return the learning curve as a line of bars, with its ends and how it was measured."""

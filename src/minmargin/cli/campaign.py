@@ -297,7 +297,7 @@ def report_command(
 
 def _show_status(status: Status, console: Console) -> None:
     head, body = status.cells()
-    table = plain_table(f"Campaign {escape(status.folder)}: {escape(status.sentence)}")
+    table = plain_table(escape(status.title))
     for heading in head:
         table.add_column(heading, justify="right", no_wrap=True)
     for line in body:
