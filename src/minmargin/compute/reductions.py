@@ -36,7 +36,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin import margins
 from minmargin.compute.rounding import SLACK
 from minmargin.margins import ScoreName
 
@@ -104,7 +103,6 @@ class Reduction:
 
     Attributes:
         code: what compiled code calls it.
-        formula: the score that it tells of, in plain numpy, of (K, n, C) class scores: the reference.
         error_factor: how many times the error of a logit the error of a value can be.
         allowed: the value above which, by more than its error, a score is above a threshold.
         bounds_of: the bounds of scores, given (n,) what their values are not below, and what they are not above.
@@ -114,7 +112,6 @@ class Reduction:
     """
 
     code: int
-    formula: Callable[[Floats], Floats]
     error_factor: Callable[[Shape], float] = _error_of_score
     allowed: Callable[[float, Shape], float] = _same_score
     bounds_of: Callable[[Floats, Floats, Shape], Bounds] = _same_bounds
@@ -163,22 +160,20 @@ def _bounds_of_votes(least: Floats, most: Floats, shape: Shape) -> Bounds:
 
 _lowest_gap = Reduction(
     code=LOWEST_GAP,
-    formula=margins.min_margin,
     error_factor=_error_of_gap,
     allowed=_allowed_gap,
     bounds_of=_bounds_of_gaps,
 )
-_lowest_margin = Reduction(code=LOWEST_MARGIN, formula=margins.min_margin, shortcut=_lowest_gap)
+_lowest_margin = Reduction(code=LOWEST_MARGIN, shortcut=_lowest_gap)
 
 #: The reduction that gives each score. `margin` is that of the base alone.
 OF_SCORE: dict[ScoreName, Reduction] = {
     "min-margin": _lowest_margin,
     "margin": _lowest_margin,
-    "mean-margin": Reduction(code=MEAN_MARGIN, formula=margins.mean_margin),
-    "margin-of-mean": Reduction(code=MARGIN_OF_MEAN, formula=margins.margin_of_mean),
+    "mean-margin": Reduction(code=MEAN_MARGIN),
+    "margin-of-mean": Reduction(code=MARGIN_OF_MEAN),
     "committee": Reduction(
         code=VOTES,
-        formula=margins.vote_margin,
         error_factor=lambda _: 0.0,
         allowed=_allowed_votes,
         bounds_of=_bounds_of_votes,
@@ -187,7 +182,6 @@ OF_SCORE: dict[ScoreName, Reduction] = {
     ),
     "var-softmax": Reduction(
         code=VARIANCE,
-        formula=margins.negative_variance,
         error_factor=lambda shape: 5.0 if shape.softmax else 2.0,
     ),
 }

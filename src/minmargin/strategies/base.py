@@ -103,9 +103,8 @@ class Context(NamedTuple):
     device: str = "cpu"
 
 
-@runtime_checkable
-class Strategy(Protocol):
-    """How a batch is picked. `resolve_strategy` adds what a strategy of someone else has left out."""
+class GivenStrategy(Protocol):
+    """How a batch is picked, with as much as its author must say."""
 
     @property
     def name(self) -> str:
@@ -122,17 +121,22 @@ class Strategy(Protocol):
         """Whether class scores must be probabilities."""
         ...
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """What the manifest records besides the name."""
-        ...
-
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass over the pool must keep."""
         ...
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the batch, best first, from what the pass has kept."""
+        ...
+
+
+@runtime_checkable
+class Strategy(GivenStrategy, Protocol):
+    """How a batch is picked. `resolve_strategy` adds what a strategy of someone else has left out."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What the manifest records besides the name."""
         ...
 
 
@@ -145,7 +149,7 @@ class RowScorer(Protocol):
 
 
 #: What `strategy` may be: a name, a strategy, an object that scores rows, or a function that does.
-StrategyLike: TypeAlias = StrategyName | Strategy | RowScorer | Callable[[Candidates], NDArray[Any]]
+StrategyLike: TypeAlias = StrategyName | GivenStrategy | RowScorer | Callable[[Candidates], NDArray[Any]]
 
 
 class Look(NamedTuple):

@@ -9,7 +9,14 @@ from typing import Any, TypeVar, cast
 from minmargin.errors import InputError, listing, nearest
 from minmargin.margins import ScoreName
 from minmargin.strategies.base import (
-    Contest, Entry, Look, Needs, Reasons, Strategy, StrategyLike, StrategyName
+    Contest,
+    Entry,
+    Look,
+    Needs,
+    Reasons,
+    Strategy,
+    StrategyLike,
+    StrategyName,
 )
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.row_scores import RowScoreStrategy, complete
