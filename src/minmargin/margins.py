@@ -162,19 +162,21 @@ def in_feature_order(X: Matrix) -> Iterator[tuple[Any, Any, Floats]]:
 def norms(X: Matrix) -> Floats:
     """Return (n,) the Euclidean length of each row, summed in feature order."""
     squares = np.zeros(X.shape[0])
-    for rows, _, values in in_feature_order(X):
-        squares[rows] += values * values
+    with np.errstate(over="ignore"):
+        for rows, _, values in in_feature_order(X):
+            squares[rows] += values * values
     return np.sqrt(squares)
 
 
 def raise_to_cosines(X: Matrix, lengths: Floats, center: Floats, length: float, closest: Floats) -> None:
     """Raise closest[i] to cos(X[i], center) where that is higher; a zero vector's cosine is 0."""
     dots = np.zeros(X.shape[0])
-    for rows, features, values in in_feature_order(X):
-        dots[rows] += values * center[features]
-    products = lengths * length
-    cosines = np.divide(dots, products, out=np.zeros_like(dots), where=products > 0.0)
-    np.maximum(closest, cosines, out=closest)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, features, values in in_feature_order(X):
+            dots[rows] += values * center[features]
+        products = lengths * length
+        cosines = np.divide(dots, products, out=np.zeros_like(dots), where=products > 0.0)
+    closest[:] = np.where(cosines > closest, cosines, closest)  # what is no number raises nothing
 
 
 def top_two(scores: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

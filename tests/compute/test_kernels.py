@@ -140,3 +140,18 @@ def test_cosines_equal_the_reference_to_the_bit(as_csr, dtype, by):
         by.raise_to_cosines(rows, lengths, vector, float(lengths[center]), closest)
     expected = [max(cosine(x, X[c]) for c in (2, 4, 20)) for x in X]
     np.testing.assert_array_equal(closest, expected)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("scale", [1e-200, 1e160, 1e300])
+def test_cosines_of_extreme_rows_are_the_same_either_way(as_csr, scale):
+    X, _, _ = problem(3, 21, 9, 1, 1, np.float64)
+    X[::2] *= scale
+    rows, found = sparse.csr_array(X) if as_csr else X, []
+    for by in (kernels, margins):
+        closest, lengths = np.full(21, -np.inf), by.norms(rows)
+        for center in (0, 1, 20):
+            by.raise_to_cosines(rows, lengths, X[center], float(lengths[center]), closest)
+        found.append((lengths, closest))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
