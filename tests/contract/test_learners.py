@@ -24,7 +24,10 @@ def in_turns(learners):
 @pytest.mark.parametrize(
     ("learner", "strategy", "pool_kind"), in_turns([name for name in LEARNERS if name != "logistic"])
 )
-def test_every_strategy_with_every_learner(learner, strategy, pool_kind):
+def test_every_strategy_with_every_learner(learner, strategy, pool_kind, request):
+    """Small and large work take turns, so that every strategy and every learner meets both."""
+    if (BUILT_IN.index(strategy) + list(LEARNERS).index(learner)) % 2:
+        request.getfixturevalue("large_work")
     if brute_force.made(strategy).probabilistic and not committee(learner, named=False).scorer.probabilistic:
         with pytest.raises(mm.InputError, match="needs class probabilities"):
             check(learner, strategy, pool_kind)

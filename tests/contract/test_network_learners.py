@@ -8,7 +8,7 @@ from contract_cases import NETWORK_LEARNERS, check, pools_for
 from minmargin.strategies import BUILT_IN
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.usefixtures("small_blocks", "one_torch_thread")
+pytestmark = pytest.mark.usefixtures("small_blocks", "large_work", "one_torch_thread")
 
 
 @pytest.mark.parametrize("strategy", BUILT_IN)
