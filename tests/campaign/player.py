@@ -1,4 +1,8 @@
-"""A program that plays a campaign and is killed while it does: it says on standard output what has returned."""
+"""A program whose children play a campaign and are killed while they do.
+
+It reads on standard input how each shall die, a number (see `die_at`) or 0, and starts the child, whose number it says,
+which says what has returned, and whose end it says. Only the first child pays for the start of Python and the imports.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import os
 import signal
 import sys
 from pathlib import Path
+
+import numpy as np
 
 import minmargin as mm
 
@@ -54,7 +60,21 @@ def main(folder: Path, truth: dict[str, str], n_rounds: int) -> None:
     say("finished")
 
 
+def warm_up() -> None:
+    """Load what a selection loads when it is first needed."""
+    X = np.arange(16.0).reshape(8, 2)
+    mm.select(X, [0, 0, 0, 1, 1, 1, 2, 2], X, 2, n_models=2, n_jobs=1, random_state=0)
+
+
 if __name__ == "__main__":
-    if int(sys.argv[4]):
-        die_at(int(sys.argv[4]), Path(sys.argv[1]))
-    main(Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3]))
+    folder, truth, n_rounds = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3])
+    warm_up()
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            say("start", process=os.getpid())
+            if int(line):
+                die_at(int(line), folder)
+            main(folder, truth, n_rounds)
+            os._exit(0)
+        say("end", status=os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

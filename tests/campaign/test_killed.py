@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -20,9 +24,37 @@ PLAYER = Path(__file__).with_name("player.py")
 N_ROUNDS = 4
 
 
-def command(folder: Path, die_at: int = 0) -> list[str]:
-    Path("truth.json").write_text(json.dumps(TRUTH))
-    return [sys.executable, str(PLAYER), str(folder), "truth.json", str(N_ROUNDS), str(die_at)]
+class Players:
+    """Processes that play a campaign, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        Path("truth.json").write_text(json.dumps(TRUTH))
+        command = [sys.executable, str(PLAYER), str(folder), "truth.json", str(N_ROUNDS)]
+        self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.program.kill()
+        self.program.communicate()
+
+    def play(self, die_at: int = 0, kill_after: float | None = None) -> tuple[int, list[dict[str, object]]]:
+        """Return how a process ended, and what it had said; `kill_after`: seconds after it first said something."""
+        assert self.program.stdin is not None
+        assert self.program.stdout is not None
+        self.program.stdin.write(f"{die_at}\n")
+        self.program.stdin.flush()
+        said: list[dict[str, object]] = []
+        for line in self.program.stdout:
+            said.append(json.loads(line))
+            if said[-1]["done"] == "end":
+                break
+            if said[-1]["done"] == "ready" and kill_after is not None:
+                time.sleep(kill_after)
+                with suppress(ProcessLookupError):  # it may have finished
+                    os.kill(int(str(said[0]["process"])), signal.SIGKILL)
+        return int(str(said[-1]["status"])), said[1:-1]
 
 
 def check(folder: Path, said: list[dict[str, object]]) -> None:
@@ -50,20 +82,18 @@ def check(folder: Path, said: list[dict[str, object]]) -> None:
 def test_killed_at_any_moment_a_campaign_is_whole_and_goes_on(here):
     moments = random.Random(0)  # noqa: S311 - when to kill, not a secret
     folder, said, n_killed = Path("flowers"), [], 0
-    for turn in range(14):
-        # In turns: before it touches a file for the n-th time, and at any time, be it in the midst of a transaction.
-        die_at = moments.randint(1, 60) if turn % 2 == 0 else 0
-        with subprocess.Popen(command(folder, die_at), stdout=subprocess.PIPE, text=True) as player:
-            assert player.stdout is not None
-            if not die_at:
-                said += [json.loads(line) for line in [player.stdout.readline()] if line.endswith("\n")]
-                time.sleep(moments.uniform(0.0, 0.6))
-                player.kill()
-            said += [json.loads(line) for line in player.stdout if line.endswith("\n")]
-        n_killed += player.returncode == -9
-        check(folder, said)
-    assert n_killed >= 7
-    subprocess.run(command(folder), check=True, capture_output=True)
+    with Players(folder) as players:
+        for turn in range(14):
+            # In turns: before it touches a file for the n-th time, and at any time, be it in a transaction.
+            if turn % 2 == 0:
+                status, lines = players.play(die_at=moments.randint(1, 60))
+            else:
+                status, lines = players.play(kill_after=moments.uniform(0.0, 0.6))
+            n_killed += status == -signal.SIGKILL
+            said += lines
+            check(folder, said)
+        assert n_killed >= 7
+        assert players.play()[0] == 0
     check(folder, said)
     assert mm.Campaign.open(folder).n_rounds == N_ROUNDS
     kinds = sorted(path.suffix for path in (folder / "batches").iterdir())

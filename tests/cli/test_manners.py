@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -117,15 +118,28 @@ def test_a_fault_says_how_to_see_it_and_how_to_report_it(
     assert shown.endswith(sentence)
 
 
-# On a terminal, which only a real program sees
+# On a terminal, which only a real process has
 
 
-def on_terminal(*line: str, **environment: str) -> str:
-    """Return what the program shows on a terminal."""
+# One process for all commands: most of its time it imports.
+_COMMANDS = """
+import json, os, sys
+from minmargin import cli
+for line, environment in json.loads(sys.argv[1]):
+    sys.argv = ["minmargin", *line]
+    os.environ.update(environment)
+    assert cli.run() == 0
+    print("END OF COMMAND", flush=True)
+"""
+
+
+def on_terminal(*lines: tuple[list[str], dict[str, str]]) -> list[str]:
+    """Return what each command shows on a terminal; the environment of one is that of those after it too."""
     ours, theirs = pty.openpty()
     inherited = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
-    variables = {**inherited, "TERM": "xterm-256color", "COLUMNS": "100", **environment}
-    with subprocess.Popen([PROGRAM, *line], stdout=theirs, stderr=theirs, env=variables) as program:
+    variables = {**inherited, "TERM": "xterm-256color", "COLUMNS": "100"}
+    command = [sys.executable, "-c", _COMMANDS, json.dumps(lines)]
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=variables) as program:
         os.close(theirs)
         shown = b""
         while True:
@@ -135,30 +149,36 @@ def on_terminal(*line: str, **environment: str) -> str:
                 break
     os.close(ours)
     assert program.returncode == 0
-    return shown.decode()
+    *each, _ = shown.decode().split("END OF COMMAND")
+    return each
 
 
 _COLORS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|9[0-7])(?:;\d+)*m")
 
 
 def test_no_color_turns_colors_off(folder: Path) -> None:
-    assert _COLORS.search(on_terminal("--help"))
-    assert not _COLORS.search(on_terminal("--help", NO_COLOR="1"))
-    assert _COLORS.search(on_terminal(*SELECT))
-    assert not _COLORS.search(on_terminal(*SELECT, NO_COLOR="1"))
+    off = {"NO_COLOR": "1"}
+    shown = on_terminal((["--help"], {}), (SELECT, {}), (["--help"], off), (SELECT, off))
+    assert [bool(_COLORS.search(each)) for each in shown] == [True, True, False, False]
 
 
 # What the shell completes
 
 
-def completed(*line: str) -> list[str]:
-    """Return what bash is offered after a line whose last word is being typed."""
+def completing(*line: str) -> dict[str, str]:
+    """Return the variables by which bash asks for words after a line whose last word is being typed."""
     words = " ".join(["minmargin", *line])
-    variables = {"_MINMARGIN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(line))}
-    done = subprocess.run(
-        [PROGRAM], env={**os.environ, **variables}, capture_output=True, text=True, check=True
-    )
-    return done.stdout.split()
+    return {"_MINMARGIN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(line))}
+
+
+def completed(*line: str) -> list[str]:
+    return CliRunner().invoke(cli.app, prog_name="minmargin", env=completing(*line)).stdout.split()
+
+
+def test_the_shell_asks_the_program() -> None:
+    variables = {**os.environ, **completing("data", "f")}
+    done = subprocess.run([PROGRAM], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["fetch"]
 
 
 def test_the_shell_completes_commands_and_names() -> None:
@@ -173,10 +193,9 @@ def test_the_shell_completes_commands_and_names() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_shown(shell: str) -> None:
+def test_completion_scripts_are_shown(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The shell is the one that runs the program, which a test has to pretend.
-    variables = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = subprocess.run(
-        [PROGRAM, "--show-completion", shell], env=variables, capture_output=True, text=True, check=True
-    )
-    assert "_MINMARGIN_COMPLETE" in done.stdout
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    shown = CliRunner().invoke(cli.app, ["--show-completion", shell], prog_name="minmargin")
+    assert shown.exit_code == 0
+    assert "_MINMARGIN_COMPLETE" in shown.stdout

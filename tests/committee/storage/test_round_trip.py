@@ -90,25 +90,32 @@ def test_what_was_loaded_can_be_saved_again_as_the_same_files(each, tmp_path):
     assert first == second
 
 
-SCRIPT = f"""
+SCRIPT = """
 import json, sys
 import minmargin as mm
-folder, pool, *trusted = sys.argv[1:]
-committee = mm.load_committee(folder, trusted=trusted)
-batches = [committee.select(pool, 20, strategy=name, n_jobs=1) for name in {STRATEGIES}]
-print(json.dumps([[batch.rows.tolist(), batch.scores.tobytes().hex()] for batch in batches]))
+strategies, cases = json.load(sys.stdin)
+found = {}
+for name, (folder, pool, trusted) in cases.items():
+    committee = mm.load_committee(folder, trusted=trusted)
+    batches = [committee.select(pool, 20, strategy=strategy, n_jobs=1) for strategy in strategies]
+    found[name] = [[batch.rows.tolist(), batch.scores.tobytes().hex()] for batch in batches]
+print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize("name", ["logistic", "networks", "imputed", "forest", "bayes"])
-def test_a_fresh_process_picks_the_same_batches(name, one, tmp_path):
-    committee, pool, trusted = one(name)
-    committee.save(tmp_path / "saved")
-    np.save(tmp_path / "pool.npy", pool)
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "saved"), str(tmp_path / "pool.npy"), *trusted]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    batches = [committee.select(pool, 20, strategy=name, n_jobs=1) for name in STRATEGIES]
-    assert found == [[batch.rows.tolist(), batch.scores.tobytes().hex()] for batch in batches]
+def test_a_fresh_process_picks_the_same_batches(one, tmp_path):
+    cases, expected = {}, {}
+    for name in ("logistic", "networks", "imputed", "forest", "bayes"):
+        committee, pool, trusted = one(name)
+        committee.save(tmp_path / name)
+        np.save(tmp_path / f"{name}.npy", pool)
+        cases[name] = (str(tmp_path / name), str(tmp_path / f"{name}.npy"), trusted)
+        batches = [committee.select(pool, 20, strategy=strategy, n_jobs=1) for strategy in STRATEGIES]
+        expected[name] = [[batch.rows.tolist(), batch.scores.tobytes().hex()] for batch in batches]
+    asked = json.dumps([STRATEGIES, cases])
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == expected
 
 
 def test_loading_a_linear_committee_imports_neither_scikit_learn_nor_torch_nor_skops(one, tmp_path):

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -198,32 +197,34 @@ def test_the_old_committee_is_put_back_if_the_new_one_cannot_take_its_place(tmp_
     assert mm.load_committee(tmp_path / "saved").provenance.seeds.root == 1
 
 
-KILLED = """
-import sys
+# Each of its children saves until it is killed, at a random moment: to start Python anew for each would take seconds.
+KILLING = """
+import os, random, signal, sys, time
 import numpy as np
 import minmargin as mm
 X = np.random.default_rng(0).normal(size=(400, 30))
 committees = [mm.fit_committee(X, np.arange(400) % 2, n_models=9, random_state=seed, n_jobs=1) for seed in (0, 1)]
 committees[0].save(sys.argv[1])
-print("ready", flush=True)
-while True:
-    for committee in committees:
-        committee.save(sys.argv[1])
+moments = random.Random(0)
+for _ in sys.stdin:
+    child = os.fork()
+    while not child:
+        for committee in committees:
+            committee.save(sys.argv[1])
+    time.sleep(moments.uniform(0.01, 0.06))
+    os.kill(child, signal.SIGKILL)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
 def test_a_process_killed_while_it_saves_leaves_a_whole_committee(tmp_path):
-    rng = np.random.default_rng(0)
-    for _ in range(6):
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(tmp_path / "saved")], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(rng.uniform(0, 0.05))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        assert mm.load_committee(tmp_path / "saved").provenance.seeds.root in {0, 1}
+    command = [sys.executable, "-c", KILLING, str(tmp_path / "saved")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killing:
+        for _ in range(12):
+            killing.stdin.write("again\n")
+            killing.stdin.flush()
+            assert killing.stdout.readline() == f"{-signal.SIGKILL}\n"
+            assert mm.load_committee(tmp_path / "saved").provenance.seeds.root in {0, 1}
 
 
 # skops
