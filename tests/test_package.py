@@ -20,7 +20,7 @@ from minmargin.learners import LEARNERS
 from minmargin.scan.engines import ENGINES
 
 SOURCE = Path(mm.__file__).parent
-# Extras, and numba, which a selection loads when it needs it. (pandas is loaded by scikit-learn itself.)
+# Extras, and what a selection loads when it needs it.
 OPTIONAL = [
     "torch",
     "dask",
@@ -32,6 +32,7 @@ OPTIONAL = [
     "jinja2",
     "polars",
     "numba",
+    "sklearn",
 ]
 
 ROOT = SOURCE.parents[1]
@@ -43,9 +44,12 @@ def rooms() -> list[list[str]]:
     return [re.findall(r"`(\w+)/?`", row) for row in rows]
 
 
-def test_importing_the_package_loads_no_optional_library():
-    script = f"import sys, minmargin; print([name for name in {OPTIONAL} if name in sys.modules])"
-    assert printed_by(script) == ["[]"]
+def test_importing_the_package_loads_no_optional_library_until_a_name_needs_it():
+    script = (
+        f"import sys, minmargin; print([name for name in {OPTIONAL} if name in sys.modules])\n"
+        "minmargin.BatchedLogisticRegression; print('sklearn' in sys.modules)"
+    )
+    assert printed_by(script) == ["[]", "True"]
 
 
 def printed_by(script: str) -> list[str]:

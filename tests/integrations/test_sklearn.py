@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import minmargin as mm
 from minmargin.errors import InputError
@@ -25,13 +25,21 @@ X, Y = load_iris(return_X_y=True)
 NAMES = load_iris().target_names[Y]
 
 
-@parametrize_with_checks(
-    [
-        CommitteeClassifier(n_models=3),
-        CommitteeClassifier(DecisionTreeClassifier(max_depth=3), n_models=3, predict_with="members"),
-        CommitteeClassifier(n_models=3, preprocess="auto"),
-    ]
-)
+CLASSIFIERS = [
+    CommitteeClassifier(n_models=3),
+    CommitteeClassifier(DecisionTreeClassifier(max_depth=3), n_models=3, predict_with="members"),
+    CommitteeClassifier(n_models=3, preprocess="auto"),
+]
+# One check looks at input of other array libraries: test_array_libraries.py runs it.
+CHECKS = [
+    pytest.param(estimator, check, id=f"{check.func.__name__}-{place}")
+    for place, made in enumerate(CLASSIFIERS)
+    for estimator, check in estimator_checks_generator(made)
+    if check.func.__name__ != "check_array_api_input"
+]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_what_scikit_learn_asks_of_a_classifier(estimator, check):
     check(estimator)
 

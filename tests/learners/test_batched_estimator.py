@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -25,7 +22,7 @@ from minmargin.learners import batched
 X, y = load_iris(return_X_y=True)
 
 
-# One check looks at input of other array libraries, for which scipy has to be told at its start; see below.
+# One check looks at input of other array libraries: integrations/test_array_libraries.py runs it.
 CHECKS = [
     pytest.param(estimator, check, id=f"{check.func.__name__}-C={made.C:g}")
     for made in (mm.BatchedLogisticRegression(), mm.BatchedLogisticRegression(C=30.0, tol=1e-7))
@@ -37,19 +34,6 @@ CHECKS = [
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-def test_scikit_learn_accepts_it_with_other_array_libraries() -> None:
-    script = (
-        "from sklearn.utils.estimator_checks import check_estimator; import minmargin as mm\n"
-        "found = check_estimator(mm.BatchedLogisticRegression(), on_skip=None)\n"
-        "print([check['check_name'] for check in found if check['status'] != 'passed'])"
-    )
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -122,13 +106,6 @@ def test_stopping_short_of_the_optimum_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(batched, "CONVERGED", 1e-300)
     with pytest.warns(ConvergenceWarning, match=r"^Training stopped at a relative gradient of"):
         mm.BatchedLogisticRegression().fit(X, y)
-
-
-def test_the_package_is_imported_without_scikit_learn() -> None:
-    script = "import sys, minmargin; print('sklearn' in sys.modules); minmargin.BatchedLogisticRegression; "
-    script += "print('sklearn' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert found.split() == ["False", "True"]
 
 
 def test_other_names_are_not_there() -> None:
