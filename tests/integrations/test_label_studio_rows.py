@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minmargin as mm
@@ -36,6 +36,7 @@ def push_text(batch: Any, **settings: Any) -> Any:
 # Pushing
 
 
+@settings(max_examples=40)  # each pushes hundreds of rows, several times
 @given(
     st.integers(1, 450),
     st.lists(st.sampled_from(["ok", "lost", "gone"]), max_size=12),
