@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-shared test-torch test-clusters test-browser test-labelling reproduce-quick faults lint format bench bench-quick bench-clusters docs site notebooks clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-browser test-labelling reproduce-quick faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -30,9 +30,16 @@ setup: $(VENV)/installed-dev  ## make .venv with the package and all development
 demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-learn, into demo/
 	$(BIN)/minmargin demo --out demo
 
-test: $(VENV)/installed-dev  ## run all tests and doctests; fails below 95% coverage
-	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term-missing --cov-fail-under=95
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -q -k array_api tests/integrations  # which scikit-learn skips otherwise
+# Tests of one file stay together in one process, which shares their fixtures, until another has nothing left to do.
+PARALLEL := --numprocesses auto --dist worksteal
+# What runs as it stands on the pages takes as long as users wait for it, and goes by itself.
+PAGES := README.md CONTRIBUTING.md docs tests/docs/test_blocks.py
+
+test: $(VENV)/installed-dev  ## run all tests, and the examples in docstrings; fails below 95% coverage
+	$(BIN)/python -m pytest $(PARALLEL) $(PAGES:%=--ignore=%) --cov --cov-report=term-missing --cov-fail-under=95
+
+test-docs: $(VENV)/installed-dev  ## run every example and command of README, CONTRIBUTING and docs
+	$(BIN)/python -m pytest $(PARALLEL) $(PAGES)
 
 test-shared: $(VENV)/installed-dev  ## run the tests on real data, which lies in ../shared/data on the developers' machines
 	$(BIN)/python -m pytest -m shared tests
@@ -46,7 +53,7 @@ TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks 
 TORCH_CODE := src/minmargin/compute/gpu/*,src/minmargin/compute/networks/*,src/minmargin/learners/networks/*,src/minmargin/learners/m*.py
 
 test-torch: $(VENV)/installed-torch  ## install torch and run the tests that need it; fails below 95% coverage of networks
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report= $(TORCH_TESTS)
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report= $(TORCH_TESTS)
 	$(BIN)/coverage report --include='$(TORCH_CODE)' --omit=nothing --fail-under=95
 
 # Clusters want libraries of their own age, and hundreds of megabytes of them: an environment of its own.
@@ -59,31 +66,26 @@ test-torch: $(VENV)/installed-torch  ## install torch and run the tests that nee
 test-clusters: .venv-clusters/installed  ## run the tests of engines on real Dask, Ray and Spark clusters (needs Java)
 	.venv-clusters/bin/python -m pytest tests/clusters -p no:cacheprovider -W default
 
+# Whatever makes pages or looks at them: reports in a browser, Label Studio's client, the site and the notebooks.
 # Playwright drives the system's Chromium (apt-get install chromium); its own download is not needed.
-.venv-browser/installed: pyproject.toml
-	$(PYTHON) -m venv .venv-browser
-	.venv-browser/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[report]' \
+.venv-pages/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-pages
+	.venv-pages/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs,label-studio]' \
 		hypothesis playwright pytest
 	@touch $@
 
-test-browser: .venv-browser/installed  ## open the reports in a real browser (needs Chromium)
-	.venv-browser/bin/python -m pytest tests/browser -p no:cacheprovider
+test-browser: .venv-pages/installed  ## open the reports in a real browser (needs Chromium)
+	.venv-pages/bin/python -m pytest tests/browser -p no:cacheprovider
 
-# Label Studio wants libraries of its own versions: an environment for the server, by exact version, and one for us.
+# Label Studio's server wants libraries of its own versions: an environment of its own, by exact version.
 LABEL_STUDIO := 1.23.2
 .venv-label-studio/installed-$(LABEL_STUDIO):
 	$(PYTHON) -m venv .venv-label-studio
 	.venv-label-studio/bin/python -m pip install --quiet --disable-pip-version-check label-studio==$(LABEL_STUDIO)
 	@touch $@
 
-.venv-labelling/installed: pyproject.toml
-	$(PYTHON) -m venv .venv-labelling
-	.venv-labelling/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[label-studio]' \
-		hypothesis pandas playwright pytest
-	@touch $@
-
-test-labelling: .venv-label-studio/installed-$(LABEL_STUDIO) .venv-labelling/installed  ## push to and pull from a real Label Studio (needs Chromium)
-	.venv-labelling/bin/python -m pytest tests/labelling -p no:cacheprovider
+test-labelling: .venv-label-studio/installed-$(LABEL_STUDIO) .venv-pages/installed  ## push to and pull from a real Label Studio (needs Chromium)
+	.venv-pages/bin/python -m pytest tests/labelling -p no:cacheprovider
 
 reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
 	$(BIN)/minmargin reproduce --quick all --out build/reproduced
@@ -120,17 +122,14 @@ docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and 
 	$(BIN)/python docs/write_help.py
 	$(BIN)/python docs/write_paper.py
 
-# The site and the notebooks want tools of their own.
-.venv-docs/installed: pyproject.toml
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	@touch $@
+site: .venv-pages/installed  ## build the documentation site into build/site; fails at any warning
+	NO_MKDOCS_2_WARNING=1 .venv-pages/bin/mkdocs build --quiet --strict
 
-site: .venv-docs/installed  ## build the documentation site into build/site; fails at any warning
-	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+notebooks: .venv-pages/installed  ## run the notebooks in examples/ anew; fails if one raises an error
+	.venv-pages/bin/python examples/run.py
 
-notebooks: .venv-docs/installed  ## run the notebooks in examples/ anew; fails if one raises an error
-	.venv-docs/bin/python examples/run.py
+# Every environment but .venv, for who wants them before the tests that need them.
+environments: .venv-clusters/installed .venv-pages/installed .venv-label-studio/installed-$(LABEL_STUDIO)
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-clusters .venv-browser .venv-docs .venv-label-studio .venv-labelling .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-clusters .venv-pages .venv-label-studio .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

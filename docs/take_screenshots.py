@@ -1,4 +1,4 @@
-"""Takes the pictures of pages anew, in a real browser: `.venv-browser/bin/python docs/take_screenshots.py`.
+"""Takes the pictures of pages anew, in a real browser: `.venv-pages/bin/python docs/take_screenshots.py`.
 
 With arguments, pictures of other pages too: `docs/take_screenshots.py compare=curves/report.html` writes
 docs/pictures/compare.png. `make test-browser` makes the environment.
