@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import linear_model
@@ -221,6 +221,7 @@ def test_imputers_are_folded_into_weights_of_what_is_missing(
 STEPS = [step for steps in (*TRANSFORMERS.values(), *IMPUTERS.values()) for step in steps]
 
 
+@settings(max_examples=40)  # each fits a dozen pipelines
 @given(
     steps=st.lists(
         st.sampled_from([step for step in STEPS if not isinstance(step, ColumnTransformer)]), max_size=4

@@ -96,7 +96,7 @@ IDS = {
 }
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     learner=st.sampled_from(["logistic", "tree"]),
     strategy=st.sampled_from(STRATEGIES),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather
 
@@ -115,6 +115,7 @@ WRITERS: dict[str, Callable[[Path, np.ndarray, int], Any]] = {
 }
 
 
+@settings(max_examples=40)
 @given(n=st.integers(1, 150), size=st.integers(1, 60), chunk_size=st.integers(1, 70))
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_groups_one_by_one_are_all_rows(
