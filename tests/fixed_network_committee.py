@@ -17,7 +17,6 @@ import numpy as np
 import minmargin as mm
 from minmargin.compute import canonical
 from minmargin.compute.networks.dense import DenseNetworks
-from minmargin.learners.base import numeric_intake
 from minmargin.learners.networks.scorer import NetworkScorer
 from minmargin.scan import scan
 from minmargin.strategies import BUILT_IN
@@ -40,7 +39,7 @@ class FixedNetworks:
         pass
 
     def intake(self, labeled):
-        return numeric_intake(labeled, takes_sparse=False, missing=False)
+        return labeled.numeric_intake(takes_sparse=False, missing=False)
 
     def fit(self, X, labeled, bootstrap, n_members, **_: Any):
         del bootstrap

@@ -9,7 +9,7 @@ from typing import Any
 from minmargin.batch import Batch
 from minmargin.checks import check_count
 from minmargin.committee.training import Training
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.progress import Progress, silent
 from minmargin.scan.checkpoint import seed_of

@@ -17,7 +17,7 @@ from minmargin.compare.game import Game
 from minmargin.compare.results import NONE
 from minmargin.compare.scoring import Accuracy, resolve_scoring
 from minmargin.compare.trainers import AnyTrainer, EstimatorTrainer, LogisticTrainer
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 X, Y = load_iris(return_X_y=True)
 TABLE = LabeledSet.of(X, Y)

@@ -14,7 +14,7 @@ from minmargin.compare.deals import Deal
 from minmargin.compare.scoring import Accuracy, Answers, SklearnScoring, resolve_scoring
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer
 from minmargin.errors import InputError
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minmargin.compare.split import Split, check_rounds
 from minmargin.errors import InputError
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 RNG = np.random.default_rng(0)
 

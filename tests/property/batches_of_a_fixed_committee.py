@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
 from minmargin.compute import canonical
-from minmargin.learners.base import numeric_intake
 from minmargin.learners.linear import LinearScorer
 from minmargin.scan import scan
 from minmargin.strategies import BUILT_IN
@@ -34,7 +33,7 @@ class FixedWeights:
         pass
 
     def intake(self, labeled):
-        return numeric_intake(labeled, takes_sparse=True, missing=False)
+        return labeled.numeric_intake(takes_sparse=True, missing=False)
 
     def fit(self, X, labeled, bootstrap, n_members, *, n_jobs, device, progress):
         del labeled, bootstrap, n_jobs, device, progress

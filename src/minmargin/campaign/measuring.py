@@ -20,7 +20,7 @@ from minmargin.campaign.values import to_text
 from minmargin.committee.training import Training
 from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
-from minmargin.labeled.labeled_set import LabeledSet, encode_labels
+from minmargin.labeled import LabeledSet, encode_labels
 from minmargin.scan.execution import Execution
 from minmargin.strategies import resolve_strategy
 

@@ -14,8 +14,7 @@ from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.intake import Intake
 from minmargin.errors import InputError
-from minmargin.labeled.bootstrap import Bootstrap, draw_sizes
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import Bootstrap, LabeledSet, draw_sizes
 from minmargin.learners import Learner, Preprocessor, TextLearner, resolve_learner
 from minmargin.manifest import Stopwatch
 from minmargin.scan.execution import Execution, TrainingOptions

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.rows import take_rows
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 #: Numbers of rows in a table.
 RowNumbers: TypeAlias = NDArray[np.intp]

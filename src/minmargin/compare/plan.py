@@ -21,7 +21,7 @@ from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
 from minmargin.device import Device, DeviceChoice, check_device, resolve_device
 from minmargin.errors import InputError, listing
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
 from minmargin.learners.module import ModuleLearner
 from minmargin.strategies import Strategy, check_strategy, resolve_strategy

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.data.rows import take_rows
 from minmargin.errors import InputError, listing, nearest
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 #: What class scores are: probabilities, the logits of such, or values of a decision function.
 Kind: TypeAlias = Literal["probabilities", "logits", "values"]

@@ -12,7 +12,7 @@ from minmargin.checks import check_count
 from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.game import can_be_drawn
 from minmargin.errors import InputError, listing
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 _TRIES = 100  # to draw a sample that something can be learned from
 

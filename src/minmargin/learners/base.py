@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from minmargin.compute import Screen
-from minmargin.data.intake import Form, Intake
+from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
-from minmargin.data.schema import require_numbers
 from minmargin.device import Device, Precision
-from minmargin.errors import InputError
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.margins import ScoreName
 from minmargin.progress import Progress
 
@@ -140,20 +136,3 @@ class Classifier(Protocol):
 
 #: What `learner` may be: a name, a classifier of scikit-learn, a learner, or a function that makes torch modules.
 LearnerLike: TypeAlias = LearnerName | Classifier | Learner | Callable[[], Any]
-
-
-def numeric_intake(labeled: LabeledSet, *, takes_sparse: bool, missing: bool) -> Intake:
-    """Return the intake of a learner that takes numbers only."""
-    labeled.require_table()
-    if labeled.columns is not None:
-        require_numbers(labeled.columns)
-        width = sum(column.width or 1 for column in labeled.columns)
-        return Intake("matrix", labeled.columns, width, missing=missing)
-    rows = cast("Matrix", labeled.rows)
-    if rows.ndim == 1:
-        raise InputError(
-            "The labeled set is a list of texts, and this learner takes numbers only. Use learner='text', or a "
-            "scikit-learn pipeline that begins with a vectorizer."
-        )
-    form: Form = "sparse" if sparse.issparse(rows) and takes_sparse else "matrix"
-    return Intake(form, None, rows.shape[1], missing=missing)

@@ -9,8 +9,7 @@ from joblib import Parallel, delayed
 
 from minmargin.device import one_thread_each
 from minmargin.errors import MemberFitError, MinMarginError
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.progress import Progress
 
 Model = TypeVar("Model")

@@ -16,9 +16,7 @@ from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.device import one_thread_each
 from minmargin.errors import InputError, listing, warn
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.learners.base import numeric_intake
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.newton.training import CONVERGED, fit_together
 from minmargin.progress import Progress
@@ -65,7 +63,7 @@ class LogisticLearner:
 
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the form in which this learner takes these rows."""
-        return numeric_intake(labeled, takes_sparse=True, missing=False)
+        return labeled.numeric_intake(takes_sparse=True, missing=False)
 
     def fit(
         self,

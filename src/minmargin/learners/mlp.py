@@ -15,9 +15,7 @@ from minmargin.checks import check_count
 from minmargin.data.intake import Intake
 from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.learners.base import numeric_intake
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.logistic import row_weights
 from minmargin.learners.networks.jobs import Job
 from minmargin.learners.networks.scorer import NetworkScorer
@@ -94,7 +92,7 @@ class MLPLearner:
 
     def intake(self, labeled: LabeledSet) -> Intake:
         """Return the form in which this learner takes these rows."""
-        return numeric_intake(labeled, takes_sparse=False, missing=False)
+        return labeled.numeric_intake(takes_sparse=False, missing=False)
 
     def fit(
         self,

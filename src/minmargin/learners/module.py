@@ -19,9 +19,7 @@ from minmargin.data.rows import ColumnBlock, Matrix, Rows
 from minmargin.data.schema import Schema
 from minmargin.device import Device, Precision, require_torch, resolve_device
 from minmargin.errors import InputError, warn
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
-from minmargin.learners.base import numeric_intake
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.logistic import row_weights
 from minmargin.learners.networks.jobs import Job
@@ -116,7 +114,7 @@ class ModuleLearner:
         if row_shape is not None and len(row_shape) > 1:
             intake = ShapedIntake("matrix", None, math.prod(row_shape), row_shape=row_shape, whole=whole)
         else:
-            plain = numeric_intake(labeled, takes_sparse=False, missing=False)
+            plain = labeled.numeric_intake(takes_sparse=False, missing=False)
             intake = ShapedIntake("matrix", plain.columns, plain.width, row_shape=(plain.width,), whole=whole)
         self._shape(intake.width, row_shape)
         return intake

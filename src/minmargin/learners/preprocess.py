@@ -22,7 +22,7 @@ from minmargin.data.intake import Intake, text_array, to_matrix
 from minmargin.data.rows import Frame, Matrix
 from minmargin.data.schema import Column
 from minmargin.errors import InputError, listing, warn
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 _FEW_ROWS = 20  # in fewer rows, all values being different means little
 _NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories

@@ -21,8 +21,7 @@ from minmargin.data.rows import Matrix
 from minmargin.data.schema import as_rows
 from minmargin.device import Device, Precision
 from minmargin.errors import InputError, MissingExtraError, listing
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.base import Scorer
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.recognition import compile_fitted, lets_missing_through, recognize, takes

@@ -14,8 +14,7 @@ from scipy import sparse
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.progress import Progress

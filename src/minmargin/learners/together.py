@@ -16,8 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from minmargin.data.rows import Matrix
 from minmargin.device import one_thread_each
-from minmargin.labeled.bootstrap import Bootstrap
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.affine import Columns, Floats
 from minmargin.learners.batched import BatchedLogisticRegression
 from minmargin.learners.fitting import fit_all

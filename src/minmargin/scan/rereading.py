@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import missing_column
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 from minmargin.pools.stream import StreamPool
 from minmargin.progress import Progress
 from minmargin.scan.scan import Scan

@@ -15,7 +15,7 @@ from minmargin.compare.deals import Deal
 from minmargin.compare.game import Game
 from minmargin.experiments.datasets import Table, load_dataset
 from minmargin.experiments.paper import embedded
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 #: Gives the deal of a draw; data that has to be read is looked for in the folder first.
 Dealer: TypeAlias = Callable[[int, Path | None], Deal]

@@ -17,7 +17,7 @@ from minmargin.compare.deals import Deal
 from minmargin.compare.game import Game
 from minmargin.compare.trainers import LogisticTrainer
 from minmargin.experiments.paper.experiment import ROW_SCORES, Experiment, Setting, seeds_of
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 from minmargin.strategies import TrueMargin
 
 N_LABELED, N_POOL, N_TEST = 40, 8_000, 10_000

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 import minmargin as mm
-from minmargin.labeled.labeled_set import LabeledSet
+from minmargin.labeled import LabeledSet
 
 ROWS = np.arange(8.0).reshape(4, 2)
 FRAME = pd.DataFrame(

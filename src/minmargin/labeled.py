@@ -1,21 +1,37 @@
-"""The labeled set: rows whose label is known, checked once, at the edge. Labels may be of any type."""
+"""The labeled set: rows whose label is known, checked once, at the edge; and the bootstrap draws of it.
+
+Labels may be of any type. Draws are stratified, and known as row indices and as multiplicities.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from minmargin.data.rows import Frame, Rows, count_rows
-from minmargin.data.schema import Column, as_rows, is_missing, missing_column, not_a_table, schema_of
+from minmargin.data.intake import Form, Intake
+from minmargin.data.rows import Frame, Matrix, Rows, count_rows
+from minmargin.data.schema import (
+    Column,
+    as_rows,
+    is_missing,
+    missing_column,
+    not_a_table,
+    require_numbers,
+    schema_of,
+)
 from minmargin.errors import InputError, listing
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools import is_path, read_frame
+from minmargin.seeds import SeedTree
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,27 @@ class LabeledSet:
     def names(self) -> tuple[str, ...] | None:
         """The names of the feature columns; None if the rows have none."""
         return None if self.columns is None else tuple(column.name for column in self.columns)
+
+    def numeric_intake(self, *, takes_sparse: bool, missing: bool) -> Intake:
+        """Return the intake of a learner that takes numbers only, or say why it cannot.
+
+        Args:
+            takes_sparse: whether the learner can be given a CSR array.
+            missing: whether it can be given NaN.
+        """
+        self.require_table()
+        if self.columns is not None:
+            require_numbers(self.columns)
+            width = sum(column.width or 1 for column in self.columns)
+            return Intake("matrix", self.columns, width, missing=missing)
+        rows = cast("Matrix", self.rows)
+        if rows.ndim == 1:
+            raise InputError(
+                "The labeled set is a list of texts, and this learner takes numbers only. Use learner='text', or a "
+                "scikit-learn pipeline that begins with a vectorizer."
+            )
+        form: Form = "sparse" if sparse.issparse(rows) and takes_sparse else "matrix"
+        return Intake(form, None, rows.shape[1], missing=missing)
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this labeled set."""
@@ -197,3 +234,60 @@ def _refuse_missing(values: list[Any]) -> None:
 
 def _kind(value: Any) -> str:
     return "number" if type(value) in {int, float} else type(value).__name__
+
+
+def draw_sizes(
+    counts: NDArray[np.int64], fraction: float, class_names: Sequence[object] | None = None
+) -> NDArray[np.int64]:
+    """Return how many rows a member draws of each class: floor(fraction * count) (Algorithm 1).
+
+    The fraction is taken as the decimal it was written as, so 0.29 of 100 rows is 29 of them
+    although the nearest float lies below.
+
+    >>> draw_sizes(np.array([100, 7]), 0.29)
+    array([29,  2])
+    """
+    number = isinstance(fraction, (int, float, np.number)) and not isinstance(fraction, bool)
+    if not (number and math.isfinite(fraction) and fraction > 0):
+        raise InputError(f"bootstrap_fraction={fraction!r} must be a number above 0; 1.0 is usual.")
+    exact = Fraction(repr(float(fraction)))
+    sizes = np.array([math.floor(exact * int(count)) for count in counts], dtype=np.int64)
+    if not sizes.all():
+        lost = int(np.flatnonzero(sizes == 0)[0])
+        name = lost if class_names is None else class_names[lost]
+        rarest = int(counts.min())
+        smallest = math.ceil(10_000 / rarest) / 10_000
+        raise InputError(
+            f"bootstrap_fraction={fraction!r} draws no row of class {name!r}, which has "
+            f"{int(counts[lost]):,} labeled rows. Use bootstrap_fraction>={smallest:g}."
+        )
+    return sizes
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """The members' draws, each made with replacement within every class.
+
+    Attributes:
+        codes: (N,) the class of each labeled row, as 0..C-1.
+        sizes: (C,) how many rows a member draws of each class.
+        seeds: the run's seed tree. A draw depends on it and on the member's number alone, so a
+            committee of 50 begins with the 25 members of the smaller one.
+    """
+
+    codes: NDArray[np.intp]
+    sizes: NDArray[np.int64]
+    seeds: SeedTree
+
+    def indices(self, member: int) -> NDArray[np.intp]:
+        """Return the labeled rows that a member is trained on, class by class."""
+        rng = self.seeds.bootstrap(member)
+        draws = []
+        for code, size in enumerate(self.sizes):
+            rows = np.flatnonzero(self.codes == code)
+            draws.append(rows[rng.integers(0, len(rows), size=int(size))])
+        return np.concatenate(draws)
+
+    def multiplicities(self, member: int) -> NDArray[np.int64]:
+        """Return (N,) how often each labeled row stands in a member's draw."""
+        return np.bincount(self.indices(member), minlength=len(self.codes))

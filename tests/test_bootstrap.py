@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minmargin as mm
-from minmargin.labeled.bootstrap import Bootstrap, draw_sizes
+from minmargin.labeled import Bootstrap, draw_sizes
 from minmargin.seeds import SeedTree
 
 CODES = np.repeat([0, 1, 2], [10, 5, 100])
