@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, sync_playwright
 from sklearn.datasets import load_digits
 
 import minmargin as mm
+from minmargin.execution import silent
 from minmargin.experiments.digits import IMAGE_SHAPE, Draw
-from minmargin.progress import silent
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT, SCALE = 1040, 1330, 1.25

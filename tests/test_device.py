@@ -17,8 +17,8 @@ from scipy import sparse
 import minmargin as mm
 from complaints import LABELED, LABELS, X, complaint, pick
 from minmargin import device
+from minmargin.execution import Execution
 from minmargin.learners.logistic import LogisticLearner
-from minmargin.scan.execution import Execution
 
 NO_GPU = "device='cuda', but torch finds no CUDA GPU here. Use device='auto' or 'cpu'."
 

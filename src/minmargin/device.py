@@ -1,15 +1,12 @@
-"""What computes: threads of the CPU, or a CUDA GPU through torch. The one place that imports torch for others."""
+"""Which device computes: the CPU, or a CUDA GPU through torch. The one place that imports torch for others."""
 
 from __future__ import annotations
 
 import ctypes
 import importlib.util
 import sys
-from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, Literal, TypeAlias, cast
-
-from threadpoolctl import ThreadpoolController
+from typing import Any, Literal, TypeAlias
 
 from minmargin.errors import InputError, MissingExtraError
 
@@ -75,19 +72,3 @@ def nvidia_driver_loads() -> bool:
     except OSError:
         return False
     return True
-
-
-def one_thread_each() -> AbstractContextManager[Any]:
-    """Return a context in which the matrix libraries use one thread: members and blocks run side by side instead.
-
-    With more threads, the last bits of a product may depend on their number.
-    """
-    return cast("AbstractContextManager[Any]", _libraries().limit(limits=1, user_api="blas"))
-
-
-@cache
-def _libraries() -> Any:
-    # Finding the libraries takes as long as training a small committee; numpy and scipy each bring one.
-    import scipy.linalg  # noqa: F401, PLC0415 - loads the second
-
-    return ThreadpoolController()

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-#: Called with a stage's name, the units done so far, and their total (None: not known).
-Progress: TypeAlias = Callable[[str, int, int | None], None]
+from minmargin.execution import Progress
 
 _UNITS = {"training": "models", "scanning": "rows", "comparing": "steps", "playing": "draws"}
 _SECONDS_BETWEEN = 0.1  # a notebook is sent no more than ten pictures a second
-
-
-def silent(stage: str, done: int, total: int | None) -> None:
-    """Report no progress."""
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from typing import Any
 from minmargin.batch import Batch
 from minmargin.checks import check_count
 from minmargin.committee.training import Training
+from minmargin.execution import CHUNK_SIZE, Progress, silent
 from minmargin.labeled import LabeledSet
 from minmargin.pools import check_batch_size, match_pool
-from minmargin.progress import Progress, silent
 from minmargin.scan.checkpoint import seed_of
-from minmargin.scan.execution import CHUNK_SIZE, Execution
+from minmargin.scan.engines import resolve_execution
 from minmargin.strategies import check_strategy, resolve_strategy
 from minmargin.typing import (
     DeviceChoice,
@@ -99,7 +99,7 @@ def select(
     """
     chosen = resolve_strategy(strategy)
     n_models = check_count("n_models", n_models, least=0, usual=25)
-    execution = Execution.of(
+    execution = resolve_execution(
         n_jobs=n_jobs,
         chunk_size=chunk_size,
         device=device,

@@ -9,9 +9,9 @@ from typing import Any, Protocol, SupportsIndex, TypeAlias
 import numpy as np
 
 from minmargin.device import DeviceChoice, Precision
+from minmargin.execution import EngineLike, EngineName
 from minmargin.learners.base import Classifier, LearnerLike, LearnerName, Preprocess
 from minmargin.pools.base import Pool
-from minmargin.scan.engines.base import EngineLike, EngineName
 from minmargin.strategies.base import Needs, StrategyLike, StrategyName
 
 __all__ = [

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from minmargin import cli
 from minmargin.cli.manners import manners
 from minmargin.cli.progress import progress_bars
+from minmargin.execution import silent
 from minmargin.learners import LEARNERS
-from minmargin.progress import silent
 from minmargin.strategies import strategies
 
 PROGRAM = Path(sys.executable).with_name("minmargin")

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
-from minmargin.progress import silent
+from minmargin.execution import silent
 from minmargin.report.chart import Chart, _leads, make_chart
 from minmargin.report.survey import survey_pool
 

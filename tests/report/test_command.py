@@ -112,8 +112,8 @@ def test_missing_libraries_are_noticed_before_anything_is_read(
 def test_the_demo_goes_without_a_report_where_its_libraries_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from minmargin.execution import silent  # noqa: PLC0415
     from minmargin.experiments.digits import Draw  # noqa: PLC0415 - loads the data sets of scikit-learn
-    from minmargin.progress import silent  # noqa: PLC0415
 
     batch = Draw.of(0).select("min-margin", 0, silent)
     report = demo_command.write_report(batch, tmp_path)

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import minmargin as mm
-from minmargin.progress import silent
+from minmargin.execution import silent
 from minmargin.report import survey
 from minmargin.report.batch import Wishes, make_report
 from parsed_page import ParsedPage

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 
 import minmargin as mm
-from minmargin.progress import silent
+from minmargin.execution import silent
 from minmargin.report.spread import compare_batches, spread_of
 from minmargin.report.survey import survey_pool
 

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import minmargin as mm
-from minmargin.progress import silent
+from minmargin.execution import silent
 from minmargin.report import survey as surveying
 from minmargin.report.survey import Survey, evenly, survey_pool
 

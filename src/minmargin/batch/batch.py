@@ -17,7 +17,7 @@ from minmargin.batch.columns import cell_text, same_table, same_values, text_tab
 from minmargin.batch.picks import Pick, is_place, out_of_range, picks_of, places_of
 from minmargin.batch.writing import write_csv, write_feather, write_jsonl, write_parquet
 from minmargin.errors import InputError, MissingExtraError, listing, warn
-from minmargin.progress import Progress, silent
+from minmargin.execution import Progress, silent
 from minmargin.scan.rereading import Origin
 from minmargin.topb import Ranked
 

@@ -23,10 +23,11 @@ from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
 from minmargin.errors import InputError, MinMarginError, listing, warn
+from minmargin.execution import Execution, ExecutionOptions
 from minmargin.files import LockError
 from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named, make_learner
-from minmargin.scan.execution import Execution, ExecutionOptions
+from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
 from minmargin.typing import DeviceChoice, LearnerLike, Preprocess, Seed, StrategyName
 
@@ -218,7 +219,7 @@ class Campaign:
             if checked.labels:
                 self._journal.add_labels(checked.labels, source=returned.source, classes=checked.classes)
             self._files.write_labeled()
-            self._measure(Execution.of(n_jobs=n_jobs, device=device))
+            self._measure(resolve_execution(n_jobs=n_jobs, device=device))
         return checked.added
 
     def status(self, *, n_jobs: int = -1, device: DeviceChoice = "auto") -> Status:
@@ -227,7 +228,7 @@ class Campaign:
         Accuracy that was not measured yet is measured now, unless another process is at work in the campaign.
         """
         with suppress(LockError), self._files.locked():
-            self._measure(Execution.of(n_jobs=n_jobs, device=device))
+            self._measure(resolve_execution(n_jobs=n_jobs, device=device))
         initial = self._files.initial()[self.settings.label_column].to_pylist()
         texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
         measured = how_measured(self.settings)

@@ -20,8 +20,8 @@ from minmargin.campaign.values import to_text
 from minmargin.committee.training import Training
 from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
+from minmargin.execution import Execution
 from minmargin.labeled import LabeledSet, encode_labels
-from minmargin.scan.execution import Execution
 from minmargin.strategies import resolve_strategy
 
 

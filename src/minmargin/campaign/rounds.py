@@ -13,8 +13,8 @@ from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids, checksum
 from minmargin.campaign.values import from_text, id_array
 from minmargin.errors import InputError, listing
+from minmargin.execution import ExecutionOptions
 from minmargin.pools import open_pool
-from minmargin.scan.execution import ExecutionOptions
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.progress import ProgressColumn
 
 from minmargin.cli.manners import manners
-from minmargin.progress import Progress, silent, terminal_bars
+from minmargin.execution import Progress, silent
+from minmargin.progress import terminal_bars
 
 
 @contextmanager

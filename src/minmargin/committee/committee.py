@@ -16,12 +16,13 @@ from minmargin.committee.provenance import Provenance
 from minmargin.data.rows import Matrix
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
+from minmargin.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
 from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_large
 from minmargin.pools.files import stamps_of
 from minmargin.scan.checkpoint import Checkpoint
-from minmargin.scan.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
+from minmargin.scan.engines import resolve_execution
 from minmargin.scan.rereading import Origin
 from minmargin.scan.scan import ModelChoice, Models, Scan, Shortlisted
 from minmargin.strategies import Context, RowScore, Strategy, check_strategy, resolve_strategy
@@ -105,7 +106,7 @@ class Committee:
                 f"Strategy {by.name!r} has no score of a row by itself: each pick depends on the others. "
                 "Use select, or a strategy that is a row score."
             )
-        how = Execution.of(**execution)
+        how = resolve_execution(**execution)
         scan = self._scan(self.match(pool, features=features), how, device=None if fast else "cpu")
         screen = scan.screen(by.screen) if fast and by.screen is not None else None
         return scan.scores(by) if screen is None else scan.rough_scores(screen)
@@ -128,7 +129,7 @@ class Committee:
             raise InputError(f"of={of!r} must be 'base' or 'members'.")
         if of == "members" and self.n_models == 0:
             raise InputError("of='members', and this committee has no members. Use of='base'.")
-        how = Execution.of(n_jobs=n_jobs, chunk_size=chunk_size)
+        how = resolve_execution(n_jobs=n_jobs, chunk_size=chunk_size)
         return self._scan(self.match(pool, features=features), how, device="cpu").class_scores(of)
 
     def predict(
@@ -189,7 +190,7 @@ class Committee:
         among them, are those of `minmargin.select`.
         """
         chosen = self._check_strategy(resolve_strategy(strategy))
-        how = Execution.of(**execution)
+        how = resolve_execution(**execution)
         matched = self.match(pool, features=features, id_column=id_column, keep=keep, exclude=exclude)
         return self.pick(matched, check_batch_size(batch_size, matched), chosen, how, id_column=id_column)
 
@@ -269,7 +270,7 @@ class Committee:
             "precision": execution.precision,
             "n_jobs": execution.n_jobs,
             "chunk_size": execution.chunk_size,
-            "engine": execution.engine.name,
+            "engine": "local" if execution.engine is None else execution.engine.name,
         }
 
     def _asked(self, scan: Scan, settings: dict[str, Any]) -> dict[str, Any]:
@@ -300,7 +301,7 @@ class Committee:
 
         Of a GPU elsewhere nothing is known here: it is used if it was asked for.
         """
-        device, elsewhere = execution.device, execution.engine.elsewhere
+        device, elsewhere = execution.device, execution.elsewhere
         n_rows, of_row = matched.pool.n_rows, self.scorer.multiplications
         possible = of_row > 0 and not self.provenance.sparse
         small = n_rows is not None and n_rows * of_row < _WORTH_A_GPU

@@ -14,10 +14,11 @@ from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.intake import Intake
 from minmargin.errors import InputError
+from minmargin.execution import Execution, TrainingOptions
 from minmargin.labeled import Bootstrap, LabeledSet, draw_sizes
 from minmargin.learners import Learner, Preprocessor, TextLearner, resolve_learner
 from minmargin.manifest import Stopwatch
-from minmargin.scan.execution import Execution, TrainingOptions
+from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
 from minmargin.typing import LabelsLike, LearnerLike, Preprocess, RowsLike, Seed
 
@@ -125,7 +126,7 @@ def fit_committee(
     The arguments, `n_jobs`, `device` and `progress` among them, are those of `minmargin.select`.
     """
     n_models = check_count("n_models", n_models, least=0, usual=25)
-    how = Execution.of(**execution)
+    how = resolve_execution(**execution)
     labeled = LabeledSet.of(X, y, features=features, not_features=[] if id_column is None else [id_column])
     training = Training.of(
         labeled,

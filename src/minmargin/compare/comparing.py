@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.progress import Progress, silent
+from minmargin.execution import Progress, silent
 from minmargin.typing import DeviceChoice, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
 from minmargin.data.rows import take_rows
 from minmargin.device import DeviceChoice
+from minmargin.execution import Execution
 from minmargin.pools.memory import MemoryPool
-from minmargin.scan.execution import Execution
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Context, Strategy, resolve_strategy
 from minmargin.strategies.random import RandomMarginMix

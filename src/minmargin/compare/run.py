@@ -19,9 +19,9 @@ from minmargin.compare.plan import Plan
 from minmargin.compare.played import SCHEMA
 from minmargin.compare.store import Store
 from minmargin.errors import InputError, warn
+from minmargin.execution import Progress
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
-from minmargin.progress import Progress
 
 STAGE = "playing"
 _DRAWS, _SETTINGS = "draws", "settings.json"

@@ -13,11 +13,11 @@ from minmargin.committee.training import Training
 from minmargin.compare.deals import Deal, RowNumbers, part_of
 from minmargin.compare.scoring import Accuracy, Answers, Kind, Scoring
 from minmargin.data.rows import Rows, take_rows
-from minmargin.device import DeviceChoice, one_thread_each
+from minmargin.device import DeviceChoice
+from minmargin.execution import Execution, one_thread_each
 from minmargin.learners import Preprocess
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.newton.training import fit_together
-from minmargin.scan.execution import Execution
 
 
 class Trainer(Protocol):

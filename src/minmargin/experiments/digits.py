@@ -11,8 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from minmargin.batch import Batch
-from minmargin.device import one_thread_each
-from minmargin.progress import Progress, silent
+from minmargin.execution import Progress, one_thread_each, silent
 from minmargin.selection import select
 from minmargin.typing import StrategyName
 

@@ -12,9 +12,9 @@ from minmargin.compute import Screen
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.device import Device, Precision
+from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.margins import ScoreName
-from minmargin.progress import Progress
 
 #: The learners that have a name. A test holds them to `LEARNERS`.
 LearnerName: TypeAlias = Literal["logistic", "text", "mlp", "random-forest", "gradient-boosting"]

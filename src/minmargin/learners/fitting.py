@@ -7,10 +7,9 @@ from typing import TypeVar
 
 from joblib import Parallel, delayed
 
-from minmargin.device import one_thread_each
 from minmargin.errors import MemberFitError, MinMarginError
+from minmargin.execution import Progress, one_thread_each
 from minmargin.labeled import Bootstrap, LabeledSet
-from minmargin.progress import Progress
 
 Model = TypeVar("Model")
 

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
-from minmargin.device import one_thread_each
 from minmargin.errors import InputError, listing, warn
+from minmargin.execution import Progress, one_thread_each
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.newton.training import CONVERGED, fit_together
-from minmargin.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from minmargin.checks import check_count
 from minmargin.data.intake import Intake
 from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError
+from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.logistic import row_weights
 from minmargin.learners.networks.jobs import Job
 from minmargin.learners.networks.scorer import NetworkScorer
-from minmargin.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from minmargin.data.rows import ColumnBlock, Matrix, Rows
 from minmargin.data.schema import Schema
 from minmargin.device import Device, Precision, require_torch, resolve_device
 from minmargin.errors import InputError, warn
+from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.logistic import row_weights
 from minmargin.learners.networks.jobs import Job
 from minmargin.margins import ScoreName, softmax
-from minmargin.progress import Progress
 
 _BLOCK_FLOATS = 1 << 19  # inputs that a module is given at once: its inner layers may hold many times as many
 _LARGEST_BLOCK = 4096

@@ -21,13 +21,13 @@ from minmargin.data.rows import Matrix
 from minmargin.data.schema import as_rows
 from minmargin.device import Device, Precision
 from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.base import Scorer
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.recognition import compile_fitted, lets_missing_through, recognize, takes
 from minmargin.learners.together import can_train_together, train_together
 from minmargin.margins import ScoreName
-from minmargin.progress import Progress
 from minmargin.seeds import SeedTree
 
 

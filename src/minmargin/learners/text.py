@@ -14,10 +14,10 @@ from scipy import sparse
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing
+from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.logistic import LogisticLearner
-from minmargin.progress import Progress
 
 # Chosen by measuring, as the square root of counts was: docs/decisions/0017-words-of-texts.md.
 _USUAL_C = 30.0

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from minmargin.data.rows import Matrix
-from minmargin.device import one_thread_each
+from minmargin.execution import Progress, one_thread_each
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.affine import Columns, Floats
 from minmargin.learners.batched import BatchedLogisticRegression
@@ -31,7 +31,6 @@ from minmargin.learners.recognition import (
     read_columns,
     transformers_of,
 )
-from minmargin.progress import Progress
 
 
 def can_train_together(estimator: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from minmargin.errors import InputError, listing
+from minmargin.execution import Progress
 from minmargin.files import write_whole
-from minmargin.progress import Progress
 from minmargin.report import figures, summary, words
 from minmargin.report.chart import Chart, make_chart
 from minmargin.report.pages import check_page, render

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from minmargin.data.rows import Frame, Matrix, take_rows
 from minmargin.errors import InputError, MinMarginError
+from minmargin.execution import Progress
 from minmargin.margins import ScoreName
-from minmargin.progress import Progress
 from minmargin.scan.rereading import Origin
 from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Event
 from typing import NamedTuple
 
@@ -59,7 +59,8 @@ def shortlist_in_fragments(
     scan: Scan, shortlists: Sequence[Shortlist], checkpoint: Checkpoint | None
 ) -> Shortlisted:
     """Return the rows of each shortlist; fragments that a checkpoint has already are not scanned again."""
-    engine, progress = scan.execution.engine, scan.execution.progress
+    progress = scan.execution.progress
+    engine = scan.execution.engine or LocalEngine(scan.execution.n_jobs)
     why = f"engine={engine.name!r}" if checkpoint is None else "checkpoint"
     pool = check_divisible(scan.matched.pool, why)
     largest = max((shortlist.size or 0 for shortlist in shortlists), default=0)
@@ -79,7 +80,7 @@ def shortlist_in_fragments(
                 yield Order(fragment, tuple(top.last_place for top in state.tops))
 
     stopping = engine.stopping if isinstance(engine, LocalEngine) else None
-    work = FragmentScan(replace(scan, execution=scan.execution.of_fragment()), tuple(shortlists), stopping)
+    work = FragmentScan(scan.of_fragment(), tuple(shortlists), stopping)
     try:
         for partial in engine.run(work, orders()):
             state.add(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import missing_column
+from minmargin.execution import Progress
 from minmargin.labeled import LabeledSet
 from minmargin.pools.stream import StreamPool
-from minmargin.progress import Progress
 from minmargin.scan.scan import Scan
 from minmargin.strategies import Shortlist, Strategy
 from minmargin.topb import Ranked

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from minmargin.compute import Screen, rows_in_small_work
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Block, Frame, Rows, blocks, count_rows
-from minmargin.device import Device, one_thread_each
+from minmargin.device import Device
+from minmargin.execution import Execution, one_thread_each, silent
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.learners.linear import LinearScorer
 from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
 from minmargin.scan.engines import run_locally
-from minmargin.scan.execution import Execution
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
@@ -143,7 +143,7 @@ class Scan:
         self, shortlists: Sequence[Shortlist], *, checkpoint: Checkpoint | None = None
     ) -> Shortlisted:
         """Return the rows of each shortlist: from threads of this process, from an engine, or from a checkpoint on."""
-        if checkpoint is not None or self.execution.engine.elsewhere:
+        if checkpoint is not None or self.execution.elsewhere:
             from minmargin.scan.fragments import shortlist_in_fragments  # noqa: PLC0415 - it builds on this module
 
             return shortlist_in_fragments(self, shortlists, checkpoint)
@@ -185,6 +185,10 @@ class Scan:
                 counts = counts.plus(self._take_in(making, block))
             counts = counts.plus(_decide_rest(making))
         return [each.top for each in making], counts
+
+    def of_fragment(self) -> Scan:
+        """Return this scan as it is sent to whoever scans a fragment: in one thread, and in silence."""
+        return replace(self, execution=replace(self.execution, engine=None, checkpoint=None, progress=silent))
 
     @property
     def grid(self) -> int | None:

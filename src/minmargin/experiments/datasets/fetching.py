@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from minmargin.errors import InputError, MissingExtraError
+from minmargin.execution import Progress
 from minmargin.experiments.datasets.base import DataFile, Dataset, Source
 from minmargin.experiments.datasets.packing import unpack
 from minmargin.experiments.datasets.places import home_of
 from minmargin.experiments.datasets.registry import find_dataset
 from minmargin.experiments.datasets.store import verify_dataset
 from minmargin.files import write_whole
-from minmargin.progress import Progress
 
 _N_RETRIES = 2
 _TIMEOUT_SECONDS = 30

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from minmargin.device import DeviceChoice, require_torch
 from minmargin.errors import InputError
+from minmargin.execution import Progress
 from minmargin.experiments.paper import benchmark, gaussian, images, large, tuning
 from minmargin.experiments.paper.experiment import Experiment
 from minmargin.experiments.paper.run import run
 from minmargin.experiments.paper.theorem import run_theorem
-from minmargin.progress import Progress
 
 #: What is played as a game, by name.
 GAMES: dict[str, Callable[..., Experiment]] = {

@@ -15,10 +15,10 @@ from minmargin.compare.results import SCHEMA, Outcome, Results
 from minmargin.compare.store import Store, write_results
 from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
+from minmargin.execution import Progress
 from minmargin.experiments.paper.experiment import Experiment, Setting
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
-from minmargin.progress import Progress
 
 _GPU_THREADS = 4  # draws that are picked for at a time on a GPU
 

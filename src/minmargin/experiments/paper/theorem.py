@@ -30,11 +30,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from minmargin.checks import check_count
+from minmargin.execution import Progress, silent
 from minmargin.experiments.paper import proof
 from minmargin.experiments.paper.angles import Angles, Labeled, draw_cover, stream_batches
 from minmargin.files import write_json, write_whole
 from minmargin.manifest import describe_software
-from minmargin.progress import Progress, silent
 
 SIZES, QUICK_SIZES = (10, 20, 30, 50, 70, 100, 150, 200), (10, 20, 30)
 N_DRAWS, QUICK_DRAWS = 4000, 500

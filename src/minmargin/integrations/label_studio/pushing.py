@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from minmargin.errors import InputError
+from minmargin.execution import Progress, silent
 from minmargin.integrations.items import Showing
 from minmargin.integrations.label_studio.interface import (
     Interface,
@@ -22,7 +23,6 @@ from minmargin.integrations.label_studio.server import (
     check_title,
 )
 from minmargin.integrations.label_studio.tasks import ROW_ID, make_data, make_task
-from minmargin.progress import Progress, silent
 
 # One import is one transaction of the server. Modest ones: what a server that goes away has taken is kept.
 _MOST_TASKS = 100

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from minmargin.errors import MissingExtraError
-from minmargin.scan.engines.base import Item, Result, call_it
+from minmargin.execution import Item, Result
+from minmargin.scan.engines.tasks import call_it
 
 _RETRIES = 3
 _PER_THREAD = 2  # tasks that wait at each of them

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from minmargin.errors import MissingExtraError
-from minmargin.scan.engines.base import Item, Result
+from minmargin.execution import Item, Result
 
 _COLUMN = "content"
 

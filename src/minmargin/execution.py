@@ -1,0 +1,137 @@
+"""How work is carried out: on how many threads, where, in which portions. It changes time and memory, never a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, runtime_checkable
+
+from threadpoolctl import ThreadpoolController
+
+from minmargin.device import DeviceChoice, Precision
+
+CHUNK_SIZE = 131_072
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: Called with a stage's name, the units done so far, and their total (None: not known).
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+
+#: The engines that have a name.
+EngineName: TypeAlias = Literal["local", "dask", "ray", "spark"]
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Where work runs."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest calls it."""
+        ...
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether work runs in other processes, to which what it needs is sent."""
+        ...
+
+    def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Return fn of every item, in any order; items are taken as there is room for them."""
+        ...
+
+
+class DaskClient(Protocol):
+    """A live `distributed.Client`."""
+
+    @property
+    def scatter(self) -> Callable[..., Any]:
+        """Sends data to workers."""
+        ...
+
+
+class SparkSession(Protocol):
+    """A live `pyspark.sql.SparkSession`."""
+
+    @property
+    def createDataFrame(self) -> Callable[..., Any]:  # noqa: N802 - Spark's name
+        """Makes a frame of Spark."""
+        ...
+
+
+#: What `engine` may be: a name, a live client or session, or an engine.
+EngineLike: TypeAlias = EngineName | DaskClient | SparkSession | Engine
+
+
+class TrainingOptions(TypedDict, total=False):
+    """What a caller may say of how models are trained; `minmargin.select` describes each."""
+
+    n_jobs: int
+    device: DeviceChoice
+    progress: Progress
+
+
+class ScanOptions(TrainingOptions, total=False):
+    """What a caller may say of how a pool is read and scored, too."""
+
+    chunk_size: int
+    precision: Precision
+
+
+class ExecutionOptions(ScanOptions, total=False):
+    """What a caller may say of where a pool is read, too."""
+
+    engine: EngineLike
+    address: str | None
+    checkpoint: str | Path | None
+
+
+def silent(stage: str, done: int, total: int | None) -> None:
+    """Report no progress."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How work is carried out, checked.
+
+    Attributes:
+        n_jobs: how many members are trained, and blocks scored, at a time; -1 for all cores.
+        chunk_size: how many rows are read at a time.
+        device: "auto", "cpu" or "cuda", as the caller gave it.
+        precision: how closely a GPU looks at rows before the closest are scored exactly.
+        engine: where the pool is read; None for threads of this process.
+        checkpoint: a folder for what was found so far, or None.
+        progress: called with a stage, the units done and their total.
+    """
+
+    n_jobs: int = -1
+    chunk_size: int = CHUNK_SIZE
+    device: DeviceChoice = "auto"
+    precision: Precision = "float32"
+    engine: Engine | None = None
+    checkpoint: Path | None = None
+    progress: Progress = silent
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the pool is read by other processes."""
+        return self.engine is not None and self.engine.elsewhere
+
+
+def one_thread_each() -> AbstractContextManager[Any]:
+    """Return a context in which the matrix libraries use one thread: members and blocks run side by side instead.
+
+    With more threads, the last bits of a product may depend on their number.
+    """
+    return cast("AbstractContextManager[Any]", _libraries().limit(limits=1, user_api="blas"))
+
+
+@cache
+def _libraries() -> Any:
+    # Finding the libraries takes as long as training a small committee; numpy and scipy each bring one.
+    import scipy.linalg  # noqa: F401, PLC0415 - loads the second
+
+    return ThreadpoolController()
