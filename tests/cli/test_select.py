@@ -73,12 +73,8 @@ def read(path: str = "batch.csv") -> list[dict[str, str]]:
 # As a program
 
 
-def program(line: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([PROGRAM, *line], capture_output=True, check=False, **options)
-
-
 def test_a_mixed_csv_works_at_the_first_try_and_quietly_in_a_pipe(folder: Path) -> None:
-    done = program(arguments())
+    done = subprocess.run([PROGRAM, *arguments()], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(
         b"Picked 7 of 150 rows by min-margin (3 members, 30 labeled rows, seed 0) in "
@@ -89,11 +85,13 @@ def test_a_mixed_csv_works_at_the_first_try_and_quietly_in_a_pipe(folder: Path) 
     assert [record["rank"] for record in read()] == list("1234567")
 
 
-def test_an_error_of_the_caller_is_one_line_on_stderr_and_exit_code_1(folder: Path) -> None:
-    done = program(arguments(batch_size="5000"))
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.decode() == (
-        "minmargin: --batch-size 5000 is larger than the pool (150 rows in pool/*.csv). Use --batch-size <= 150.\n"
+def test_an_error_of_the_caller_is_one_line_on_stderr_and_exit_code_1(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, arguments(batch_size="5000")) == 1
+    assert capsys.readouterr() == (
+        "",
+        "minmargin: --batch-size 5000 is larger than the pool (150 rows in pool/*.csv). Use --batch-size <= 150.\n",
     )
     assert not Path("batch.csv").exists()
 
