@@ -147,24 +147,24 @@ def test_members_with_columns_of_their_own_equal_pipelines_fitted_on_their_draws
 
 
 @pytest.mark.parametrize(
-    ("always_dense", "dense"), [(training._ALWAYS_DENSE, True), (0, False)], ids=["few", "many"]
+    ("always_dense", "dense"), [(training._MOST_DENSE_IF_NEARLY_EMPTY, True), (0, False)], ids=["few", "many"]
 )
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_rows_that_are_nearly_empty_are_trained_on_as_they_are(n_classes, always_dense, dense, monkeypatch):
     """Texts have few of all words. Made dense, a committee on them took ten times as long to train."""
-    monkeypatch.setattr(training, "_ALWAYS_DENSE", always_dense)
+    monkeypatch.setattr(training, "_MOST_DENSE_IF_NEARLY_EMPTY", always_dense)
     X, codes, weights = problem(200, 90, n_classes)
     X[np.random.default_rng(1).random(X.shape) < 0.97] = 0
-    assert training._is_as_well_dense(sparse.csr_array(X)) is dense
+    assert training._is_better_dense(sparse.csr_array(X)) is dense
     found = fit_together(sparse.csr_array(X), codes, n_classes, weights, C=30.0)
     for member in range(3):
         assert_same(found, member, alone(X, codes, weights[member], C=30.0))
 
 
-@pytest.mark.parametrize("as_well_dense", [training._AS_WELL_DENSE, 0], ids=["made dense", "sparse"])
+@pytest.mark.parametrize("as_well_dense", [training._MOST_DENSE, 0], ids=["made dense", "sparse"])
 @pytest.mark.parametrize(("n", "n_features"), [(80, 6), (60, 200)], ids=str)
 def test_scaled_columns_of_sparse_rows_stay_sparse(n, n_features, as_well_dense, monkeypatch):
-    monkeypatch.setattr(training, "_AS_WELL_DENSE", as_well_dense)
+    monkeypatch.setattr(training, "_MOST_DENSE", as_well_dense)
     X, codes, weights = problem(n, n_features, 3)
     X[np.random.default_rng(1).random(X.shape) < 0.6] = 0
     drawn = drawn_rows(weights[0])

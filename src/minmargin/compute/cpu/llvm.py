@@ -1,8 +1,8 @@
 """A small language for code that works on many rows in one register, written as LLVM instructions.
 
-Compilers turn loops over rows into vector instructions only now and then, and lose them with the next version. What
-`simd` is made of is therefore written out, with vectors of one width, which LLVM cuts to what the machine has. An
-expression of `Lanes` is the code that computes it; `Code` holds loops and what is read and written.
+A compiler may turn a loop over rows into vector instructions, and its next version may not. So the operations in `simd`
+are written out, with vectors of one width, which LLVM cuts to what the machine has. An expression of `Lanes` is the
+code that computes it. `Code` has loops, and reads and writes.
 """
 
 from __future__ import annotations

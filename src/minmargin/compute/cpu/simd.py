@@ -1,12 +1,12 @@
 """Many rows in one register: the operations that compiled screens and the canonical kernel are made of.
 
 A *panel* is `LANES` rows with their features turned, (D, LANES), so that one vector holds one feature of every row.
-Products with panels need no sum across a vector, and no output is wasted where there are few of them: with
-25 models of two classes a matrix library that puts outputs into vectors leaves a fifth of every vector empty, and
-reads and writes the logits through memory. Here the sums stay in registers from the first feature to the last.
+Products with panels need no sum across a vector. Nor is a vector left partly empty where there are few outputs: with 25
+models of two classes, a matrix library that puts outputs into vectors wastes a fifth of each, and its logits go through
+memory. Here the sums stay in registers from the first feature to the last.
 
-Most of this is not canonical: products are fused with additions where the machine can, and what comes out may only
-dismiss rows (see `screen`). What ends in `_in_order` is: it is made of the same roundings on every machine.
+What ends in `_in_order` is canonical: it is made of the same roundings on every machine. All else is not. Products are
+fused with additions where the machine can do so, and what comes out may only dismiss rows (see `screen`).
 
 Arrays are passed flat, with the place to start at, since a slice would cost more than the work on a panel.
 """

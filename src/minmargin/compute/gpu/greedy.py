@@ -1,8 +1,8 @@
 """Greedy picking on a device: float64 cosines there find the next pick, and exact ones decide where that leaves doubt.
 
-Each pick takes one product of all rows with the row picked last, which a GPU's memory gives a thousand times a second.
-A cosine from the device is off by rounding only. Rows whose scores lie within that of the lowest are compared by exact
-cosines, as the CPU's kernel makes them; nearly always there is one such row.
+Each pick takes one product of all rows with the row picked last: a GPU makes a thousand of them a second. A cosine
+from the device is off by rounding only. Rows whose scores lie within that of the lowest are compared by exact cosines,
+as the CPU's kernel makes them. Nearly always there is one such row.
 """
 
 from __future__ import annotations

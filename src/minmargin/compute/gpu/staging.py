@@ -1,9 +1,9 @@
 """Rows on their way to the device: through page-locked memory, while others are looked at.
 
-A GPU copies from page-locked memory several times as fast as from any other, and without waiting. Blocks of rows go
-one after the other, and several threads move each of them: a block then arrives early and whole, and is looked at while
-the next one is on its way. Every thread has pieces of page-locked memory to itself (see `pump`), and every block that
-is under way a stream of device work; both are used again, since they take long to get.
+A GPU copies from page-locked memory several times as fast as from any other, and without waiting. Blocks go one after
+the other, and several threads move each of them. So a block arrives early and whole, and is looked at while the next
+one is on its way. Every thread has pieces of page-locked memory to itself (see `pump`), and every block under way has a
+stream of device work. Both take long to get, and are used again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The canonical class scores of stacked networks.
 
-Canonical means what it means for linear models (see `canonical`): float64, every sum begins with the bias and adds the
+Canonical means what it means for linear models (see `kernels`): float64, every sum begins with the bias and adds the
 inputs in order, no fused multiply-add. What a layer leaves of a panel of rows is itself a panel, so the next layer
 multiplies it where it lies. Networks are gone through one at a time: the weights of one stay in the cache for all rows.
 

@@ -1,9 +1,9 @@
 """The fast screen of network committees: float32 products that may only ever dismiss rows.
 
-It does for networks what `compute.cpu.screen` does for linear models. Rows go through in tiles. The first layers of
-several networks lie side by side in one matrix, since they read the same rows, and one large product costs less than
-many small ones; from then on each network has its own. The length of what enters a layer is all that `error` needs to
-know of a row to say how far its logits can be off, and `reductions` says what follows for a score.
+It does for networks what `cpu.screen` does for linear models. Rows go through all layers in tiles. The first layers of
+several networks read the same rows, so they lie side by side in one matrix: one large product costs less than many
+small ones. Later layers are multiplied network by network. The length of what enters each layer is all that `error`
+needs to say how far a row's logits can be off, and `reductions` says what follows for a score.
 
 Products are most of the work, so rough logits are reduced to the scores themselves, in float64. Rows for which float32
 leaves it open on which side of the threshold they are get a closer look, by float64 products. It costs less than half

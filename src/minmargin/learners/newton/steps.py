@@ -1,8 +1,8 @@
 """Newton's method for one logistic regression: weighted rows, an L2 penalty, one output or one per class.
 
-With few coefficients every step is solved exactly (`exact`). With many it is solved by conjugate gradients,
-which need the Hessian only as products with the rows, and start out from its diagonal. They run in float32, where
-products take a third of the time: loss and gradient are float64, so the next step mends what rounding has spoilt.
+With few coefficients every step is solved exactly (`exact`). With many it is solved by conjugate gradients. These need
+the Hessian only as products with the rows, and its diagonal to begin with. They run in float32, where products take a
+third of the time. Loss and gradient are float64, so the next step mends what rounding has spoilt.
 """
 
 from __future__ import annotations

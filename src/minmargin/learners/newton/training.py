@@ -5,10 +5,10 @@ Each member minimizes scikit-learn's objective,
     sum_i weights[k, i] * loss(y_i, x_i . T[:, k]) + |T[:, k]|^2 / (2 C)
 
 with a free intercept. What members have in common is done once: the rows are centered and turned to axes that suit
-all of them (`views`), and all start from the base's optimum. Then each takes Newton steps on its own
-(`steps`), over the rows that it counts at all, about two thirds of them in a bootstrap draw. Small members are
-stacked and take theirs side by side, over all rows (`exact`). No bit of a member depends on which others are
-trained beside it, or on how many threads do it.
+all members (`views`), and all members start from the base's optimum. Then each takes Newton steps on its own (`steps`),
+over the rows that it gives any weight: about two thirds of them, in a bootstrap draw. Small members are stacked, and
+take their steps side by side over all rows (`exact`). No bit of a member depends on which others are trained beside it,
+or on how many threads do it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,18 @@ Result = TypeVar("Result")
 #: The gradient of an optimum, relative to the gradient at zero, is no longer than this.
 CONVERGED = 1e-6
 
-_FULL_HESSIAN = 160  # coefficients of a member up to which its whole Hessian is factored
-_AS_WELL_DENSE = 2_000_000  # entries up to which CSR rows are trained on as dense ones
-_NEARLY_EMPTY = 0.05  # share of entries that are not zero below which they are not, as those of texts
-_ALWAYS_DENSE = 200_000  # entries up to which that makes no difference
-_WORTH_THREADS = 150_000  # entries times outputs from which a member takes longer than starting a thread
-_SMALL = 1 << 16  # entries times outputs up to which members are stacked, and
-_STACK = 1 << 18  # how many of them a stack may have: more would not stay in the cache
-_OWN_AXES = 400  # rows up to which a member with columns of its own finds axes of its own
+# A member with no more coefficients than this has its whole Hessian factored.
+_FULL_HESSIAN = 160
+# CSR rows of no more entries than this, zeros included, are trained on as dense ones. Where fewer than this share of
+# the entries are not zero, as in texts, only rows of far fewer entries are.
+_MOST_DENSE, _NEARLY_EMPTY, _MOST_DENSE_IF_NEARLY_EMPTY = 2_000_000, 0.05, 200_000
+# A member with at least so many entries times outputs takes longer than starting a thread.
+_WORTH_THREADS = 150_000
+# Members with no more entries times outputs than this are stacked, and a stack has no more than that in all: a larger
+# one would not stay in the cache.
+_SMALL, _STACK = 1 << 16, 1 << 18
+# A member that sees the columns in its own way finds axes of its own if it has no more rows than this.
+_OWN_AXES = 400
 
 
 class Optimum(NamedTuple):
@@ -101,7 +105,7 @@ def fit_together(
         on_member: is told how many members are trained, whenever one more is.
     """
     n_outputs = 1 if n_classes == 2 else n_classes
-    if isinstance(X, sparse.csr_array) and _is_as_well_dense(X):
+    if isinstance(X, sparse.csr_array) and _is_better_dense(X):
         X = X.toarray()
     n_columns = X.shape[1] if isinstance(X, sparse.csr_array) else min(X.shape)
     exact = n_columns * n_outputs <= _FULL_HESSIAN
@@ -153,10 +157,10 @@ def fit_together(
     return Optimum(coefficients, intercepts, gradient, steps)
 
 
-def _is_as_well_dense(X: sparse.csr_array[Any, Any]) -> bool:
+def _is_better_dense(X: sparse.csr_array[Any, Any]) -> bool:
     n_entries = math.prod(X.shape)
-    nearly_empty = n_entries > _ALWAYS_DENSE and X.nnz < _NEARLY_EMPTY * n_entries
-    return n_entries <= _AS_WELL_DENSE and not nearly_empty
+    nearly_empty = X.nnz < _NEARLY_EMPTY * n_entries
+    return n_entries <= (_MOST_DENSE_IF_NEARLY_EMPTY if nearly_empty else _MOST_DENSE)
 
 
 def _each(fit: Callable[[range], Result], runs: Sequence[range], *, n_threads: int) -> Iterator[Result]:
@@ -170,7 +174,7 @@ def _each(fit: Callable[[range], Result], runs: Sequence[range], *, n_threads: i
 def _views(
     X: Matrix, columns: ColumnTransforms | None, find_axes: FindAxes, *, fit_intercept: bool
 ) -> Callable[[int, NDArray[np.intp]], View]:
-    """Return what gives the view that a member has of the rows it counts."""
+    """Return a function that gives the view that a member has of some rows."""
     if columns is None:
         shared = View.of(X, find_axes, fit_intercept=fit_intercept)
         return lambda _, kept: shared if len(kept) == X.shape[0] else shared.take(kept)

@@ -1,9 +1,9 @@
 """The rows as training sees them: centered, turned to few and nearly uncorrelated columns, a constant last.
 
-The optimum of an L2 penalty is a combination of the rows, and a rotation leaves the penalty as it is. So training may
-choose its axes. With fewer rows than columns it works in the span of the rows. And along the principal axes of the
-rows the columns are nearly uncorrelated under every member, since members differ in little but how often they count
-each row: there a diagonal is a good stand-in for a Hessian.
+With an L2 penalty the optimum is a combination of the rows, and a rotation leaves the penalty as it is. So training may
+choose its axes. With fewer rows than columns it works in the span of the rows. With many coefficients it takes the
+principal axes of the rows. Along these, columns are nearly uncorrelated under every member, since members differ only
+in how often they count each row. Then the diagonal of a Hessian is a good stand-in for all of it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from minmargin.data.rows import Matrix
 Floats = NDArray[np.float64]
 FindAxes: TypeAlias = Callable[[Floats], Floats | None]
 
-_MOST_AXES = (
-    2000  # finding principal axes takes the third power of their number: above, rows stay as they are
-)
+# Finding principal axes takes the third power of their number: for more than this, rows stay as they are.
+_MOST_AXES = 2000
 
 _NOTHING = 1e-13  # of the longest axis: what rounding leaves where there is nothing
 
