@@ -176,6 +176,13 @@ def test_the_door_of_the_machine_room_opens_without_loading_anything_heavy():
     assert found.strip() == "[]"
 
 
+@pytest.mark.parametrize("room", ["compute", "scan"])
+def test_the_page_of_a_room_tells_of_every_file(room):
+    page = (SOURCE / room / "README.md").read_text()
+    told = {name.split("/")[-1] for name in re.findall(r"`([\w/]+)`", page)}
+    assert {path.stem for path in (SOURCE / room).rglob("*.py")} - {"__init__"} <= told
+
+
 def test_only_the_command_line_imports_experiments():
     importers = {unit_of(path) for path in SOURCE.rglob("*.py") if "experiments" in imports(path)}
     assert importers <= {"experiments", "cli"}
