@@ -15,12 +15,10 @@ from typer.testing import CliRunner
 import minmargin as mm
 from minmargin.cli.app import app
 
-ONCE = (
-    "minmargin: kernels for large pools are compiled, once for this installation; it takes 5 to 10 seconds."
-)
+ONCE = "minmargin: kernels for large work are compiled, once for this installation; it takes 5 to 20 seconds."
 EVERY_TIME = (
-    "minmargin: kernels for large pools are compiled, in every process anew, because no folder can be written to keep "
-    "them (set NUMBA_CACHE_DIR to one); it takes 5 to 10 seconds."
+    "minmargin: kernels for large work are compiled, in every process anew, because no folder can be written to keep "
+    "them (set NUMBA_CACHE_DIR to one); it takes 5 to 20 seconds."
 )
 
 

@@ -10,7 +10,7 @@ Importing this module imports numba.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from numba import njit
@@ -22,9 +22,12 @@ _EVERY_TIME = (
 )
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Return a function that is compiled for the types it is called with, and does not hold the interpreter's lock."""
-    dispatcher = njit(nogil=True)(function)
+def compiled(function: Callable[..., Any], *, fastmath: Collection[str] = ()) -> Any:
+    """Return a function that is compiled for the types it is called with, and does not hold the interpreter's lock.
+
+    `fastmath` names what LLVM may do to sums; nothing that decides a batch may allow it anything.
+    """
+    dispatcher = njit(nogil=True, fastmath=set(fastmath) or False)(function)
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # numba finds no folder that can be written
@@ -45,7 +48,7 @@ class _Teller(event.Listener):  # type: ignore[misc] # numba has no types
         self._told = True
         how_often = "once for this installation" if self.kept else _EVERY_TIME
         _log.warning(
-            "minmargin: kernels for large pools are compiled, %s; it takes 5 to 10 seconds.", how_often
+            "minmargin: kernels for large work are compiled, %s; it takes 5 to 20 seconds.", how_often
         )
 
     def on_end(self, event: Any) -> None:

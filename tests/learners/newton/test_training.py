@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import minmargin as mm
-from minmargin.learners.newton import steps, training, views
+from minmargin.learners.newton import steps, training
 from minmargin.learners.newton.training import ColumnTransforms, fit_together
 
 
@@ -196,7 +196,7 @@ def test_missing_entries_of_sparse_rows_are_filled():
 def test_too_many_axes_to_be_found_do_not_change_the_optimum(shape, monkeypatch):
     X, codes, weights = problem(*shape, 3)
     monkeypatch.setattr(training, "_FULL_HESSIAN", 0)
-    monkeypatch.setattr(views, "_MOST_AXES", 10)
+    monkeypatch.setattr(training, "_MOST_AXES", 10)
     assert_same(fit_together(X, codes, 3, weights), 0, alone(X, codes, weights[0]))
 
 

@@ -1,1 +1,1 @@
-"""Logistic regressions trained together by Newton's method: `training` first, then `views`, `steps` and `exact`."""
+"""Logistic regressions trained together by Newton's method: `training` first, then `steps` and `kernels`."""

@@ -5,10 +5,15 @@ Each member minimizes scikit-learn's objective,
     sum_i weights[k, i] * loss(y_i, x_i . T[:, k]) + |T[:, k]|^2 / (2 C)
 
 with a free intercept. What members have in common is done once: the rows are centered and turned to axes that suit
-all members (`views`), and all members start from the base's optimum. Then each takes Newton steps on its own (`steps`),
-over the rows that it gives any weight: about two thirds of them, in a bootstrap draw. Small members are stacked, and
-take their steps side by side over all rows (`exact`). No bit of a member depends on which others are trained beside it,
-or on how many threads do it.
+all members, and all members start from the base's optimum. Then each takes Newton steps on its own (`steps`), over the
+rows that it gives any weight: about two thirds of them, in a bootstrap draw. Small members are stacked, and take their
+steps side by side over all rows. No bit of a member depends on which others are trained beside it, or on how many
+threads do it.
+
+With an L2 penalty the optimum is a combination of the rows, and a rotation leaves the penalty as it is. So training may
+choose its axes. With fewer rows than columns it works in the span of the rows. With many coefficients it takes the
+principal axes of the rows. Along these, columns are nearly uncorrelated under every member, since members differ only
+in how often they count each row. Then the diagonal of a Hessian is a good stand-in for all of it.
 """
 
 from __future__ import annotations
@@ -17,28 +22,22 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from minmargin.data.rows import Matrix
-from minmargin.learners.newton.exact import minimize_exactly
-from minmargin.learners.newton.steps import Problem, minimize
-from minmargin.learners.newton.views import (
-    ColumnTransforms,
-    FindAxes,
+from minmargin.learners.newton.steps import (
     Floats,
-    View,
-    principal_axes,
-    row_space,
-    standardized,
+    Problem,
+    minimize,
+    minimize_compiled,
+    minimize_exactly,
 )
-
-__all__ = ["CONVERGED", "ColumnTransforms", "Optimum", "fit_together"]
 
 Result = TypeVar("Result")
 
@@ -54,9 +53,13 @@ _MOST_DENSE, _NEARLY_EMPTY, _MOST_DENSE_IF_NEARLY_EMPTY = 2_000_000, 0.05, 200_0
 _WORTH_THREADS = 150_000
 # Members with no more entries times outputs than this are stacked, and a stack has no more than that in all: a larger
 # one would not stay in the cache.
-_SMALL, _STACK = 1 << 16, 1 << 18
+_SMALL, _STACK = 1 << 14, 1 << 18
 # A member that sees the columns in its own way finds axes of its own if it has no more rows than this.
 _OWN_AXES = 400
+FindAxes: TypeAlias = Callable[[Floats], Floats | None]
+# Finding principal axes takes the third power of their number: for more than this, rows stay as they are.
+_MOST_AXES = 2000
+_NOTHING = 1e-13  # of the longest axis: what rounding leaves where there is nothing
 
 
 class Optimum(NamedTuple):
@@ -113,6 +116,7 @@ def fit_together(
 
     size = X.shape[0] * n_columns * n_outputs
     stacked = exact and size <= _SMALL
+    solve = minimize_exactly if stacked else minimize_compiled if exact else minimize
 
     def fit(members: range) -> list[tuple[Floats, Floats, float, int]]:
         kept = np.arange(X.shape[0]) if stacked else np.flatnonzero(weights[members[0]])
@@ -139,11 +143,7 @@ def fit_together(
         if n_outputs > 1:
             T = T - T.mean(axis=-1, keepdims=True)
         with np.errstate(over="ignore", invalid="ignore"):  # the gradient tells whether it went well
-            found = (
-                minimize_exactly(problem, T, tolerance=tolerance)
-                if exact
-                else [minimize(problem, T, tolerance=tolerance)]
-            )
+            found = solve(problem, T, tolerance=tolerance)
         return [(*view.leave(each.T), *each[1:]) for view, each in zip(views, found, strict=True)]
 
     n_members, n_together = len(weights), max(_STACK // size, 1) if stacked else 1
@@ -158,7 +158,7 @@ def fit_together(
 
 
 def _is_better_dense(X: sparse.csr_array[Any, Any]) -> bool:
-    n_entries = math.prod(X.shape)
+    n_entries: int = math.prod(X.shape)
     nearly_empty = X.nnz < _NEARLY_EMPTY * n_entries
     return n_entries <= (_MOST_DENSE_IF_NEARLY_EMPTY if nearly_empty else _MOST_DENSE)
 
@@ -200,3 +200,117 @@ def _views(
         find_axes if len(kept) <= _OWN_AXES else lambda _: None,
         fit_intercept=fit_intercept,
     )
+
+
+class ColumnTransforms(NamedTuple):
+    """Each member's own view of the columns: (x - center) / scale, a missing (NaN) x taken as `fill` first.
+
+    Attributes:
+        center: (K, D).
+        scale: (K, D).
+        fill: (K, D), or None where nothing is missing.
+    """
+
+    center: Floats
+    scale: Floats
+    fill: Floats | None = None
+
+    def of(self, member: int) -> ColumnTransforms:
+        """Return the transform of one member, as arrays (D,)."""
+        return ColumnTransforms(
+            self.center[member], self.scale[member], None if self.fill is None else self.fill[member]
+        )
+
+    def apply(self, X: Matrix) -> Matrix:
+        """Return rows through the transform of one member; the columns of CSR rows are scaled, not centered."""
+        if isinstance(X, sparse.csr_array):
+            data = X.data if self.fill is None else np.where(np.isnan(X.data), self.fill[X.indices], X.data)
+            return sparse.csr_array((data / self.scale[X.indices], X.indices, X.indptr), shape=X.shape)
+        filled = X if self.fill is None else np.where(np.isnan(X), self.fill, X)
+        return np.asarray((filled - self.center) / self.scale)
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows in the coordinates of training, and the way back to the columns they came from.
+
+    Attributes:
+        rows: (n, q) in training's coordinates, with a column of ones last if there is an intercept.
+        center: (D,) what was taken from every row before; all zero without an intercept.
+        axes: (D, q) orthonormal directions that the coordinates are measured along; None for the columns themselves.
+        fit_intercept: whether the last column is the constant.
+    """
+
+    rows: Matrix
+    center: Floats
+    axes: Floats | None
+    fit_intercept: bool
+
+    @classmethod
+    def of(cls, X: Matrix, find_axes: FindAxes, *, fit_intercept: bool) -> View:
+        """Return rows along axes found for them; CSR rows stay as they are."""
+        center, axes = np.zeros(X.shape[1]), None
+        if isinstance(X, np.ndarray):
+            # A free constant makes good for any center, and with centered columns it hardly depends on the others.
+            if fit_intercept:
+                center = X.mean(axis=0)
+                X = np.asarray(X - center)
+            axes = find_axes(X)
+            if axes is not None:
+                X = X @ axes
+                # Along axes on which the rows have no part, the optimum has none either: pixels that are always
+                # black, a column that repeats another.
+                sizes = np.abs(X).max(axis=0)
+                used = sizes >= _NOTHING * sizes.max()
+                X, axes = X[:, used], axes[:, used]
+        return cls(_with_constant(X) if fit_intercept else X, center, axes, fit_intercept)
+
+    def take(self, kept: NDArray[np.intp]) -> View:
+        """Return the view of some rows."""
+        return View(self.rows[kept], self.center, self.axes, self.fit_intercept)
+
+    def enter(self, coefficients: Floats, intercepts: Floats) -> Floats:
+        """Return (q, O): coefficients (D, O) of the columns and intercepts (O,) in training's coordinates."""
+        T = coefficients if self.axes is None else self.axes.T @ coefficients
+        return np.vstack([T, intercepts + self.center @ coefficients]) if self.fit_intercept else T.copy()
+
+    def leave(self, T: Floats) -> tuple[Floats, Floats]:
+        """Return coefficients (D, O) of the columns and intercepts (O,)."""
+        T, constant = (T[:-1], T[-1]) if self.fit_intercept else (T, np.zeros(T.shape[1]))
+        coefficients = T if self.axes is None else self.axes @ T
+        return coefficients, constant - self.center @ coefficients
+
+
+def row_space(X: Floats) -> Floats | None:
+    """Return (D, n): orthonormal directions that span the rows; None if there are no fewer rows than columns."""
+    if X.shape[0] >= X.shape[1]:
+        return None
+    return np.asarray(linalg.qr(X.T, mode="economic", check_finite=False)[0])
+
+
+def principal_axes(X: Floats) -> Floats | None:
+    """Return (D, min(n, D)): orthonormal directions along which columns are uncorrelated; None if too many."""
+    n, n_columns = X.shape
+    if min(n, n_columns) > _MOST_AXES:
+        return None
+    if n >= n_columns:
+        return np.asarray(linalg.eigh(X.T @ X, check_finite=False)[1])
+    # First the span, then the axes in it: the eigenvectors of X^T X itself would not be orthogonal to the last bit.
+    span, triangle = linalg.qr(X.T, mode="economic", check_finite=False)
+    return np.asarray(span @ linalg.eigh(triangle @ triangle.T, check_finite=False)[1])
+
+
+def standardized(X: Floats) -> Floats:
+    """Return rows as a scaler would make them, nearly the view of every member; what is missing is taken as mean."""
+    missing = np.isnan(X)
+    counts = np.maximum((~missing).sum(axis=0), 1)
+    centered = np.where(missing, 0.0, X - np.where(missing, 0.0, X).sum(axis=0) / counts)
+    deviation = np.sqrt((centered**2).sum(axis=0) / counts)
+    return np.asarray(centered / np.where(deviation > 0.0, deviation, 1.0))
+
+
+def _with_constant(X: Matrix) -> Matrix:
+    ones = np.ones((X.shape[0], 1))
+    if isinstance(X, sparse.csr_array):
+        return sparse.csr_array(sparse.hstack([X, sparse.csr_array(ones)], format="csr"))
+    return np.hstack([X, ones])
