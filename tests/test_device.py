@@ -151,7 +151,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(
         "minmargin.committee.committee.resolve_device", lambda device: "cpu" if device == "cpu" else "cuda"
     )
-    monkeypatch.setattr("minmargin.scan.execution.check_device", lambda _: None)
+    monkeypatch.setattr("minmargin.scan.engines.resolve_device", lambda device: device)
 
 
 def where(batch: mm.Batch) -> str:
@@ -200,7 +200,7 @@ def test_a_learner_without_a_screen_is_asked_as_it_is_whatever_the_device(gpu):
 
 def test_exact_scores_are_made_on_the_cpu_and_fast_ones_on_the_device(gpu, monkeypatch):
     committee = mm.fit_committee(LABELED, LABELS, n_models=2, random_state=0)
-    monkeypatch.setattr("minmargin.committee.committee.check_device", lambda _: None)
+    monkeypatch.setattr("minmargin.scan.engines.resolve_device", lambda device: device)
     asked = []
     screen = type(committee.scorer).screen
 
