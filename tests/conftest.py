@@ -56,7 +56,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def large_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take all work for large: screens look at every row first, and compiled kernels make all scores."""
-    monkeypatch.setattr("minmargin.compute.canonical.SMALL_WORK", 0)
+    monkeypatch.setattr("minmargin.compute.models.SMALL_WORK", 0)
 
 
 @pytest.fixture(params=["small work", "large work"])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import minmargin as mm
-from minmargin.compute import canonical
+from minmargin.compute import models
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.learners.networks.scorer import NetworkScorer
 from minmargin.scan import scan
@@ -79,7 +79,7 @@ def contents(batch):
 
 
 def main():
-    canonical.SMALL_WORK = 0
+    models.SMALL_WORK = 0
     scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
     scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
     committee, pool = fixed_committee(3), pool_rows(0, 2000)

@@ -9,9 +9,9 @@ from scipy import sparse
 
 from brute_force import cosine, linear_class_scores
 from minmargin import margins
-from minmargin.compute import canonical, kernels
-from minmargin.compute.canonical import LinearModels
+from minmargin.compute import kernels
 from minmargin.compute.cpu import simd
+from minmargin.compute.models import LinearModels, cosine_functions, scoring_work
 
 
 def class_scores(X, weights, intercepts, *, softmax=True):
@@ -67,15 +67,15 @@ def test_the_size_of_the_work_decides_who_does_it(as_csr, monkeypatch):
     rows = sparse.csr_array(X) if as_csr else X
     n_terms = rows.nnz // 10 if as_csr else 8
     models = LinearModels(weights, intercepts, softmax=True)
-    monkeypatch.setattr(canonical, "SMALL_WORK", canonical.scoring_work(10, 6, n_terms))
+    monkeypatch.setattr("minmargin.compute.models.SMALL_WORK", scoring_work(10, 6, n_terms))
     models.class_scores(rows)
     assert "_kernel" not in models.__dict__
-    monkeypatch.setattr(canonical, "SMALL_WORK", canonical.SMALL_WORK - 1)
+    monkeypatch.setattr("minmargin.compute.models.SMALL_WORK", scoring_work(10, 6, n_terms) - 1)
     models.class_scores(rows)
     assert "_kernel" in models.__dict__
-    assert canonical.cosine_functions(rows, 1) == (kernels.norms, kernels.raise_to_cosines)
+    assert cosine_functions(rows, 1) == (kernels.norms, kernels.raise_to_cosines)
     monkeypatch.undo()
-    assert canonical.cosine_functions(rows, 1) == (margins.norms, margins.raise_to_cosines)
+    assert cosine_functions(rows, 1) == (margins.norms, margins.raise_to_cosines)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

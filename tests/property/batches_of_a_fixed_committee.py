@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
-from minmargin.compute import canonical
+from minmargin.compute import models
 from minmargin.learners.linear import LinearScorer
 from minmargin.scan import scan
 from minmargin.strategies import BUILT_IN
@@ -54,7 +54,7 @@ def digest(batch):
 
 def main():
     if sys.argv[1:] != ["small"]:
-        canonical.SMALL_WORK = 0
+        models.SMALL_WORK = 0
     scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
     scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
     rng = np.random.default_rng(0)

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import minmargin as mm
 from brute_force import made
-from minmargin.compute import canonical
+from minmargin.compute import models
 from minmargin.strategies import BUILT_IN
 
 NAMES = ["u", "v", "w", "x"]
@@ -122,7 +122,7 @@ def plain(learner, strategy, batch_size, repeated):
     chunk_size=st.integers(1, 500),
     n_jobs=st.sampled_from([1, 2, 5]),
     marks=st.lists(st.integers(1, 399), max_size=5),
-    small_work=st.sampled_from([0, 100_000, canonical.SMALL_WORK]),
+    small_work=st.sampled_from([0, 100_000, models.SMALL_WORK]),
 )
 def test_no_way_of_reading_the_pool_changes_the_batch(
     tmp_path_factory, learner, strategy, kind, batch_size, repeated, chunk_size, n_jobs, marks, small_work
@@ -130,7 +130,7 @@ def test_no_way_of_reading_the_pool_changes_the_batch(
     """Nor does it matter whether all of it is large or small work, or half a pool whose size is not known."""
     pool = POOLS[kind](cut(pool_rows(repeated), marks), tmp_path_factory.mktemp("pool"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(canonical, "SMALL_WORK", small_work)
+        patched.setattr("minmargin.compute.models.SMALL_WORK", small_work)
         batch = committee(learner).select(
             pool, batch_size, strategy=STRATEGIES[strategy], chunk_size=chunk_size, n_jobs=n_jobs
         )

@@ -10,7 +10,7 @@ import minmargin as mm
 from brute_force import made
 from minmargin import margins
 from minmargin.strategies import BUILT_IN, RowScore, Shortlist, Strategy, resolve_strategy
-from minmargin.strategies.row_scores import by_base
+from minmargin.strategies.registry import by_base
 from minmargin.topb import Ranked
 
 X, Y = load_iris(return_X_y=True)

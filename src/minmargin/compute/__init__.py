@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compute.base import Models, Screen
-from minmargin.compute.canonical import cosine_functions, rows_in_small_work
-from minmargin.compute.models import linear_models, network_models
+from minmargin.compute.models import cosine_functions, linear_models, network_models, rows_in_small_work
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
 
 if TYPE_CHECKING:

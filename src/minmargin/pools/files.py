@@ -196,7 +196,7 @@ def locate(source: str | Path | Iterable[str | Path]) -> list[Location]:
 
 def _find(source: str | Path, stores: dict[str, Store]) -> list[Location]:
     path = local_path(source)
-    if isinstance(path, str) and is_uri(path):
+    if isinstance(path, str) and "://" in path and is_uri(path):
         return find_stored(path, stores, _is_data)
     return [Location.on_disk(found) for found in _expand(path)]
 
@@ -229,7 +229,9 @@ def _open_all(locations: list[Location]) -> list[DataFile]:
 
 
 def _name(source: str | Path | Iterable[str | Path]) -> str:
-    return shown(source) if isinstance(source, (str, Path)) else "the pool's files"
+    if not isinstance(source, (str, Path)):
+        return "the pool's files"
+    return shown(source) if "://" in str(source) else str(source)
 
 
 def _common_types(schemas: list[pa.Schema]) -> dict[str, pa.DataType]:

@@ -19,7 +19,7 @@ from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy
 from minmargin.strategies.base import Contest
 from minmargin.strategies.candidates import Candidates
-from minmargin.strategies.row_scores import by_base
+from minmargin.strategies.registry import by_base
 from minmargin.topb import Ranked
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from minmargin.strategies.base import (
     StrategyName,
 )
 from minmargin.strategies.registry import (
+    RowScoreStrategy,
     check_strategy,
     entry_of,
     register_strategy,
     resolve_strategy,
     strategies,
 )
-from minmargin.strategies.row_scores import RowScoreStrategy
 
 # Importing a family registers it, and this is the order in which strategies() lists them.
 # isort: off

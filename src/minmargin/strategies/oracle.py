@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from minmargin.errors import InputError
 from minmargin.strategies.base import Look
-from minmargin.strategies.registry import register_strategy
-from minmargin.strategies.row_scores import RowScoreStrategy
+from minmargin.strategies.registry import RowScoreStrategy, register_strategy
 
 
 @register_strategy(
