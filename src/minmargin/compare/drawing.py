@@ -15,19 +15,19 @@ from minmargin.compare.words import Words
 from minmargin.errors import InputError
 from minmargin.files import write_whole
 from minmargin.report.drawing import COLORS, Axes, Figure, drawn, inline
-from minmargin.strategies import Look, entry_of
+from minmargin.strategies import Stroke, entry_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 _FORMATS = (".png", ".svg", ".pdf")
-#: Of strategies that were registered without a look.
+#: Of strategies that were registered without a stroke.
 _OTHERS = [
-    Look("ink", (0, (2, 1))),
-    Look("green", (0, (2, 1))),
-    Look("purple", (0, (2, 1))),
-    Look("gold", (0, (2, 1))),
-    Look("blue", (0, (2, 1))),
+    Stroke("ink", (0, (2, 1))),
+    Stroke("green", (0, (2, 1))),
+    Stroke("purple", (0, (2, 1))),
+    Stroke("gold", (0, (2, 1))),
+    Stroke("blue", (0, (2, 1))),
 ]
 _IN_ROUNDS = ["o", "s", "^", "D"]  # rounds are told apart by marks
 
@@ -75,7 +75,7 @@ def _draw_scores(axes: Axes, played: Played, scoring: str, words: Words) -> None
     for line in played.lines:
         scores = played.of_line(line)
         band = paired_difference(scores, np.zeros_like(scores))
-        color = COLORS[_look(line, played.lines).color]
+        color = COLORS[_stroke(line, played.lines).color]
         axes.fill_between(
             played.sizes, factor * band.low, factor * band.high, color=color, alpha=0.13, linewidth=0
         )
@@ -87,8 +87,8 @@ def _draw_scores(axes: Axes, played: Played, scoring: str, words: Words) -> None
 def _draw_differences(axes: Axes, played: Played, words: Words, *, labeled: bool = True) -> None:
     factor = 100 if words.share else 1
     to = reference(played)
-    look = _look(to, played.lines)
-    axes.axhline(0, color=COLORS[look.color], linestyle=look.style, linewidth=look.width)
+    stroke = _stroke(to, played.lines)
+    axes.axhline(0, color=COLORS[stroke.color], linestyle=stroke.style, linewidth=stroke.width)
     others = [line for line in played.lines if line != to]
     if others:
         ahead = played.differences([(line, played.opponent(line, to.strategy)) for line in others])
@@ -96,7 +96,7 @@ def _draw_differences(axes: Axes, played: Played, words: Words, *, labeled: bool
     for number, line in enumerate(others):
         shifted = np.array(played.sizes) * apart ** (number - (len(others) - 1) / 2)
         reach = factor * (ahead.high[number] - ahead.mean[number])
-        color = COLORS[_look(line, played.lines).color]
+        color = COLORS[_stroke(line, played.lines).color]
         axes.errorbar(
             shifted,
             factor * ahead.mean[number],
@@ -117,15 +117,15 @@ def _draw_differences(axes: Axes, played: Played, words: Words, *, labeled: bool
 def _draw_line(
     axes: Axes, played: Played, line: Line, heights: Any, label: str | None, at: Any = None
 ) -> None:
-    look = _look(line, played.lines)
+    stroke = _stroke(line, played.lines)
     rounds = sorted({each.rounds for each in played.lines})
     mark = _IN_ROUNDS[(rounds.index(line.rounds) - 1) % len(_IN_ROUNDS)] if line.rounds > rounds[0] else None
     axes.plot(
         played.sizes if at is None else at,
         heights,
-        color=COLORS[look.color],
-        linestyle=look.style,
-        linewidth=look.width,
+        color=COLORS[stroke.color],
+        linestyle=stroke.style,
+        linewidth=stroke.width,
         marker=mark,
         markersize=4,
         label=label,
@@ -133,17 +133,17 @@ def _draw_line(
     )
 
 
-def _look(line: Line, lines: Sequence[Line]) -> Look:
-    own = _own_look(line)
+def _stroke(line: Line, lines: Sequence[Line]) -> Stroke:
+    own = _own_stroke(line)
     if own is not None:
         return own
-    others = list(dict.fromkeys(each.strategy for each in lines if _own_look(each) is None))
+    others = list(dict.fromkeys(each.strategy for each in lines if _own_stroke(each) is None))
     return _OTHERS[others.index(line.strategy) % len(_OTHERS)]
 
 
-def _own_look(line: Line) -> Look | None:
+def _own_stroke(line: Line) -> Stroke | None:
     entry = entry_of(line.strategy)
-    return None if entry is None else entry.look
+    return None if entry is None else entry.stroke
 
 
 def _add_legend(figure: Figure, played: Played, width: float) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from minmargin.strategies.base import (
     Context,
     Entry,
-    Look,
     Needs,
     Reasons,
     RowScore,
@@ -13,6 +12,7 @@ from minmargin.strategies.base import (
     Strategy,
     StrategyLike,
     StrategyName,
+    Stroke,
 )
 from minmargin.strategies.registry import (
     RowScoreStrategy,
@@ -41,7 +41,6 @@ __all__ = [
     "Context",
     "Entry",
     "KCenters",
-    "Look",
     "Needs",
     "RandomMarginMix",
     "Reasons",
@@ -51,6 +50,7 @@ __all__ = [
     "Strategy",
     "StrategyLike",
     "StrategyName",
+    "Stroke",
     "TrueMargin",
     "check_strategy",
     "entry_of",

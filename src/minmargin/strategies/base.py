@@ -152,7 +152,7 @@ class RowScorer(Protocol):
 StrategyLike: TypeAlias = StrategyName | GivenStrategy | RowScorer | Callable[[Candidates], NDArray[Any]]
 
 
-class Look(NamedTuple):
+class Stroke(NamedTuple):
     """How a strategy's line is drawn.
 
     Attributes:
@@ -176,7 +176,7 @@ class Entry(NamedTuple):
         make: returns the strategy; its arguments are the options.
         meaning: what a batch goes by, in a few words that can follow "by"; {K} stands for the number of members.
         contest: whose class scores its reasons compare.
-        look: how its line is drawn; None: as those of strategies that nobody has given a look.
+        stroke: how its line is drawn; None: as those of strategies that nobody has given one.
     """
 
     name: StrategyName
@@ -185,4 +185,4 @@ class Entry(NamedTuple):
     make: Callable[..., Any]
     meaning: str = ""
     contest: Contest = "model"
-    look: Look | None = None
+    stroke: Stroke | None = None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.strategies.base import Look
+from minmargin.strategies.base import Stroke
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy
 
@@ -16,7 +16,7 @@ from minmargin.strategies.registry import register_strategy
     screen="committee",
     contest="votes",
     meaning="the votes of {K} members",
-    look=Look("green"),
+    stroke=Stroke("green"),
 )
 def committee(candidates: Candidates) -> NDArray[np.float64]:
     """Query by bagging: votes of the top class minus votes of the second, over K (Abe & Mamitsuka 1998)."""
@@ -28,7 +28,7 @@ def committee(candidates: Candidates) -> NDArray[np.float64]:
     screen="var-softmax",
     probabilistic=True,
     meaning="how much {K} members vary",
-    look=Look("purple"),
+    stroke=Stroke("purple"),
 )
 def var_softmax(candidates: Candidates) -> NDArray[np.float64]:
     """Minus the variance of the members' probabilities, summed over classes."""

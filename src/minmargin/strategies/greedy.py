@@ -21,7 +21,7 @@ from minmargin.compute import cosine_functions, fits_into_gpu, pick_on_gpu
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
-from minmargin.strategies.base import Context, Look, Needs, RowScore, Shortlist
+from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
@@ -84,7 +84,7 @@ class _Greedy:
     "balanced-margin",
     cost="in memory, B passes over the candidates",
     meaning="the margin of one model, balanced with likeness to rows already picked",
-    look=Look("gold", (0, (5, 1.5, 1, 1.5))),
+    stroke=Stroke("gold", (0, (5, 1.5, 1, 1.5))),
 )
 @dataclass(frozen=True, kw_only=True)
 class BalancedMargin(_Greedy):
@@ -116,7 +116,7 @@ class BalancedMargin(_Greedy):
     "k-centers",
     cost="in memory, B passes over the candidates",
     meaning="distance from labeled and picked rows",
-    look=Look("green", (0, (3, 1.5))),
+    stroke=Stroke("green", (0, (3, 1.5))),
 )
 @dataclass(frozen=True, kw_only=True)
 class KCenters(_Greedy):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.strategies.base import Look
+from minmargin.strategies.base import Stroke
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy
 
@@ -15,7 +15,7 @@ from minmargin.strategies.registry import register_strategy
     "min-margin",
     screen="min-margin",
     meaning="the smallest margin under any of {K} members",
-    look=Look("vermilion", width=2.2),
+    stroke=Stroke("vermilion", width=2.2),
 )
 def min_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The smallest margin under any member: picks lie around K boundaries (the paper's method)."""
@@ -27,7 +27,7 @@ def min_margin(candidates: Candidates) -> NDArray[np.float64]:
     needs="base",
     screen="margin",
     meaning="the margin of one model",
-    look=Look("blue", width=1.8),
+    stroke=Stroke("blue", width=1.8),
 )
 def margin(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the base: picks lie around one boundary (plain margin sampling)."""
@@ -38,7 +38,7 @@ def margin(candidates: Candidates) -> NDArray[np.float64]:
     "mean-margin",
     screen="mean-margin",
     meaning="the mean margin of {K} members",
-    look=Look("blue", (0, (5, 1.5, 1, 1.5))),
+    stroke=Stroke("blue", (0, (5, 1.5, 1, 1.5))),
 )
 def mean_margin(candidates: Candidates) -> NDArray[np.float64]:
     """The mean of the members' margins (the paper's section 4)."""
@@ -50,7 +50,7 @@ def mean_margin(candidates: Candidates) -> NDArray[np.float64]:
     screen="margin-of-mean",
     contest="mean",
     meaning="the margin of the mean of {K} members",
-    look=Look("purple", (0, (1, 1.5))),
+    stroke=Stroke("purple", (0, (1, 1.5))),
 )
 def margin_of_mean(candidates: Candidates) -> NDArray[np.float64]:
     """The margin of the members' mean class scores (the paper's section 2.3)."""

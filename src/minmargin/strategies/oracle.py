@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError
-from minmargin.strategies.base import Look
+from minmargin.strategies.base import Stroke
 from minmargin.strategies.registry import RowScoreStrategy, register_strategy
 
 
@@ -17,7 +17,7 @@ from minmargin.strategies.registry import RowScoreStrategy, register_strategy
     "true-margin",
     cost="one pass, your function",
     meaning="a margin that is known",
-    look=Look("ink", (0, (1, 1.2)), 1.6),
+    stroke=Stroke("ink", (0, (1, 1.2)), 1.6),
 )
 class TrueMargin(RowScoreStrategy):
     """The margin to the true boundary, from a function that knows it (the oracle of section 2.3).

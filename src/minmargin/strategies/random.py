@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.rows import concat_rows, take_rows
-from minmargin.strategies.base import Context, Look, Needs, RowScore, Shortlist
+from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
 
-@register_strategy("random", needs="nothing", meaning="chance", look=Look("muted", (0, (4, 2)), 1.6))
+@register_strategy("random", needs="nothing", meaning="chance", stroke=Stroke("muted", (0, (4, 2)), 1.6))
 def random(candidates: Candidates) -> NDArray[np.float64]:
     """A uniform number in [0, 1): every row is as likely as any other."""
     return candidates.uniform
@@ -26,7 +26,7 @@ def random(candidates: Candidates) -> NDArray[np.float64]:
     "random-margin-mix",
     cost="one pass, one model a row",
     meaning="half the margin of one model, half chance",
-    look=Look("gold"),
+    stroke=Stroke("gold"),
 )
 @dataclass(frozen=True)
 class RandomMarginMix:

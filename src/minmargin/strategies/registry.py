@@ -19,7 +19,6 @@ from minmargin.strategies.base import (
     Contest,
     Context,
     Entry,
-    Look,
     Needs,
     Reasons,
     RowScore,
@@ -28,6 +27,7 @@ from minmargin.strategies.base import (
     Strategy,
     StrategyLike,
     StrategyName,
+    Stroke,
 )
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Ranked
@@ -54,7 +54,7 @@ def register_strategy(
     screen: ScoreName | None = None,
     contest: Contest = "model",
     meaning: str = "",
-    look: Look | None = None,
+    stroke: Stroke | None = None,
     replace: bool = False,
 ) -> Callable[[_Made], _Made]:
     """Register a score function, or a class of strategies, under a name.
@@ -81,7 +81,7 @@ def register_strategy(
         contest: whose class scores the reasons compare: "model" (the deciding member's or the base's), "mean" or
             "votes" (of the members). Without `explain`, the reasons are these, too.
         meaning: what a batch goes by, in a few words for a report; {K} stands for the number of members.
-        look: how the strategy's line is drawn in comparisons.
+        stroke: how the strategy's line is drawn in comparisons.
         replace: whether to take the place of a strategy that has this name already.
     """
     if name in _ENTRIES and not replace:
@@ -98,7 +98,7 @@ def register_strategy(
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
         # From here on it is one of the names, though no type checker can know.
         known = cast("StrategyName", name)
-        _ENTRIES[name] = Entry(known, summary, cost or _COSTS[needs], make, meaning, contest, look)
+        _ENTRIES[name] = Entry(known, summary, cost or _COSTS[needs], make, meaning, contest, stroke)
         return made
 
     return register

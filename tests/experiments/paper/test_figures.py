@@ -14,8 +14,8 @@ from minmargin.experiments.paper.claims import Measured
 from minmargin.experiments.paper.claims.measured import BENCHMARK, GAUSSIAN, TUNED, Place
 from minmargin.experiments.paper.figures import (
     APPENDIX,
-    LOOKS,
     MAIN_TEXT,
+    STROKES,
     accuracy_figure,
     difference_figure,
     gaussian_figure,
@@ -24,7 +24,6 @@ from minmargin.experiments.paper.figures import (
     theorem_figure,
     tuning_figure,
 )
-from minmargin.strategies import strategies
 
 GAINS = {"min-margin": 0.03, "margin": 0.01, "random": 0.0}
 
@@ -45,14 +44,10 @@ def lines(ax):
     return {line.get_label(): line for line in ax.get_lines()}
 
 
-def test_every_strategy_has_a_look_of_its_own():
-    assert {*MAIN_TEXT, *APPENDIX, "true-margin"} == set(LOOKS)
-    assert len({look.color for look in LOOKS.values()}) == len(LOOKS)
-    assert max(LOOKS, key=lambda name: LOOKS[name].width) == "min-margin"
-
-
-def test_the_figures_know_every_strategy_of_the_package():
-    assert {each.name for each in strategies()} <= set(LOOKS)
+def test_every_strategy_of_the_paper_has_a_stroke_of_its_own():
+    assert {*MAIN_TEXT, *APPENDIX, "true-margin"} == set(STROKES)
+    assert len({stroke.color for stroke in STROKES.values()}) == len(STROKES)
+    assert max(STROKES, key=lambda name: STROKES[name].width) == "min-margin"
 
 
 def test_accuracy_is_drawn_in_percent_with_a_panel_per_dataset(measured):

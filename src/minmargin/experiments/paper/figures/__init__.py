@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from minmargin.experiments.paper.figures.accuracy import Panel, accuracy_figure, difference_figure, panels_of
 from minmargin.experiments.paper.figures.gaussian import gaussian_figure, gaussian_panels
-from minmargin.experiments.paper.figures.style import APPENDIX, LOOKS, MAIN_TEXT, save
+from minmargin.experiments.paper.figures.style import APPENDIX, MAIN_TEXT, STROKES, save
 from minmargin.experiments.paper.figures.theorem import theorem_figure
 from minmargin.experiments.paper.figures.tuning import tuning_figure
 
 __all__ = [
     "APPENDIX",
-    "LOOKS",
     "MAIN_TEXT",
+    "STROKES",
     "Panel",
     "accuracy_figure",
     "difference_figure",

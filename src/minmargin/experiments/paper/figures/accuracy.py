@@ -13,7 +13,7 @@ from minmargin.experiments.paper.claims.criteria import height, present
 from minmargin.experiments.paper.claims.measured import Measured, Place
 from minmargin.experiments.paper.figures.style import (
     ANY,
-    LOOKS,
+    STROKES,
     STYLE,
     Axes,
     Figure,
@@ -60,7 +60,7 @@ def accuracy_figure(panels: Sequence[Panel], *, band: str = "error") -> Figure:
 def draw_accuracy(ax: Axes, curves: Curves, strategies: Sequence[str], band: str = "error") -> None:
     """Draw the curves of strategies, min-margin on top of all others."""
     for name in strategies:
-        look = LOOKS.get(name, ANY)
+        stroke = STROKES.get(name, ANY)
         bands = summarize(height(curves, name))
         around = np.nan_to_num(bands.error if band == "error" else bands.deviation)
         on_top = 4 if name == "min-margin" else 3
@@ -68,12 +68,12 @@ def draw_accuracy(ax: Axes, curves: Curves, strategies: Sequence[str], band: str
             curves.sizes,
             100 * (bands.mean - around),
             100 * (bands.mean + around),
-            color=look.color,
+            color=stroke.color,
             alpha=0.18 if band == "error" else 0.05,
             linewidth=0,
             zorder=on_top - 2,
         )
-        draw_line(ax, curves.sizes, 100 * bands.mean, look, name, on_top)
+        draw_line(ax, curves.sizes, 100 * bands.mean, stroke, name, on_top)
     log_sizes(ax, curves.sizes)
 
 
@@ -95,11 +95,11 @@ def difference_figure(
 
 def draw_differences(ax: Axes, curves: Curves, strategies: Sequence[str], to: str) -> None:
     """Draw the paired differences of strategies to another, with 95% intervals, side by side at each size."""
-    ax.axhline(0, color=LOOKS.get(to, ANY).color, linewidth=1.4, zorder=2)
+    ax.axhline(0, color=STROKES.get(to, ANY).color, linewidth=1.4, zorder=2)
     sizes = np.array(curves.sizes, dtype=np.float64)
     apart = (sizes[-1] / sizes[0]) ** (0.012) if len(sizes) > 1 else 1.02
     for number, name in enumerate(strategies):
-        look = LOOKS.get(name, ANY)
+        stroke = STROKES.get(name, ANY)
         difference = paired_difference(height(curves, name), height(curves, to))
         shifted = sizes * apart ** (number - (len(strategies) - 1) / 2)
         reach = np.where(np.isfinite(difference.low), difference.mean - difference.low, 0)
@@ -109,11 +109,11 @@ def draw_differences(ax: Axes, curves: Curves, strategies: Sequence[str], to: st
             100 * difference.mean,
             100 * reach,
             fmt="none",
-            ecolor=look.color,
+            ecolor=stroke.color,
             elinewidth=1.1,
             capsize=1.8,
             capthick=1.1,
             zorder=on_top,
         )
-        draw_line(ax, shifted, 100 * difference.mean, look, name, on_top)
+        draw_line(ax, shifted, 100 * difference.mean, stroke, name, on_top)
     log_sizes(ax, curves.sizes)

@@ -10,7 +10,7 @@ import numpy as np
 from minmargin.compare.results import Curves
 from minmargin.experiments.paper.claims.measured import Floats, GaussianDraw
 from minmargin.experiments.paper.figures.accuracy import draw_accuracy
-from minmargin.experiments.paper.figures.style import ANY, LOOKS, STYLE, Axes, Figure, plotting
+from minmargin.experiments.paper.figures.style import ANY, STROKES, STYLE, Axes, Figure, plotting
 
 
 def gaussian_figure(draw: GaussianDraw, curves: Curves) -> Figure:
@@ -55,8 +55,8 @@ def gaussian_panels(axes: Sequence[Axes], draw: GaussianDraw) -> None:
     for ax in axes:
         _boundary(ax, draw.base, window, color="#e6b000", linewidth=1.8, zorder=3, label="learned boundary")
     for name, rows in draw.picks.items():
-        look = LOOKS.get(name, ANY)
-        third.scatter(*rows.T, s=15, color=look.color, linewidths=0, alpha=0.85, zorder=5, label=name)
+        stroke = STROKES.get(name, ANY)
+        third.scatter(*rows.T, s=15, color=stroke.color, linewidths=0, alpha=0.85, zorder=5, label=name)
     first.set_title(f"{len(draw.points)} labeled rows")
     second.set_title("The members' boundaries")
     third.set_title(f"First {max(map(len, draw.picks.values()), default=0)} picks of each strategy")
@@ -72,10 +72,10 @@ def _window(rows: Sequence[Floats]) -> tuple[float, float, float, float]:
     return middle[0] - reach, middle[0] + reach, middle[1] - reach, middle[1] + reach
 
 
-def _boundary(ax: Axes, line: Floats, window: tuple[float, float, float, float], **look: Any) -> None:
+def _boundary(ax: Axes, line: Floats, window: tuple[float, float, float, float], **stroke: Any) -> None:
     """Draw the line a x + b y + c = 0, long enough to cross the window."""
     normal = line[:2] / np.linalg.norm(line[:2])
     middle = np.array([window[0] + window[1], window[2] + window[3]]) / 2
     nearest = middle - normal * (middle @ line[:2] + line[2]) / np.linalg.norm(line[:2])
     along = np.array([-normal[1], normal[0]]) * 2 * (window[1] - window[0])
-    ax.plot(*np.stack([nearest - along, nearest + along]).T, **look)
+    ax.plot(*np.stack([nearest - along, nearest + along]).T, **stroke)

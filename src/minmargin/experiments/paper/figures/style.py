@@ -15,7 +15,7 @@ Axes: TypeAlias = Any
 Figure: TypeAlias = Any
 
 
-class Look(NamedTuple):
+class Stroke(NamedTuple):
     """How a strategy's line looks."""
 
     color: str
@@ -23,20 +23,20 @@ class Look(NamedTuple):
     width: float = 1.3
 
 
-LOOKS: Mapping[str, Look] = {
-    "min-margin": Look("#d55e00", width=2.6),
-    "margin": Look("#0072b2", width=1.9),
-    "random": Look("#6b7077", (0, (4, 2)), 1.6),
-    "committee": Look("#009e73"),
-    "var-softmax": Look("#cc79a7"),
-    "mean-margin": Look("#56b4e9"),
-    "margin-of-mean": Look("#332288", (0, (1, 1.5))),
-    "random-margin-mix": Look("#e69f00"),
-    "balanced-margin": Look("#7a7a1f", (0, (5, 1.5, 1, 1.5))),
-    "k-centers": Look("#882255", (0, (3, 1.5))),
-    "true-margin": Look("#000000", (0, (1, 1.2)), 1.6),
+STROKES: Mapping[str, Stroke] = {
+    "min-margin": Stroke("#d55e00", width=2.6),
+    "margin": Stroke("#0072b2", width=1.9),
+    "random": Stroke("#6b7077", (0, (4, 2)), 1.6),
+    "committee": Stroke("#009e73"),
+    "var-softmax": Stroke("#cc79a7"),
+    "mean-margin": Stroke("#56b4e9"),
+    "margin-of-mean": Stroke("#332288", (0, (1, 1.5))),
+    "random-margin-mix": Stroke("#e69f00"),
+    "balanced-margin": Stroke("#7a7a1f", (0, (5, 1.5, 1, 1.5))),
+    "k-centers": Stroke("#882255", (0, (3, 1.5))),
+    "true-margin": Stroke("#000000", (0, (1, 1.2)), 1.6),
 }
-ANY = Look("#333333")
+ANY = Stroke("#333333")
 MAIN_TEXT = ("min-margin", "margin", "random", "committee", "var-softmax", "mean-margin", "margin-of-mean")
 APPENDIX = ("min-margin", "margin", "random", "random-margin-mix", "balanced-margin", "k-centers")
 
@@ -72,10 +72,16 @@ def save(figure: Figure, path: Path | str, *, dpi: int = 150) -> Path:
         )
 
 
-def draw_line(ax: Axes, x: Any, y: Any, look: Look, label: str, on_top: float) -> Any:
+def draw_line(ax: Axes, x: Any, y: Any, stroke: Stroke, label: str, on_top: float) -> Any:
     """Draw a line, with a label if there is one, and return it."""
     (line,) = ax.plot(
-        x, y, color=look.color, linestyle=look.style, linewidth=look.width, label=label or None, zorder=on_top
+        x,
+        y,
+        color=stroke.color,
+        linestyle=stroke.style,
+        linewidth=stroke.width,
+        label=label or None,
+        zorder=on_top,
     )
     return line
 

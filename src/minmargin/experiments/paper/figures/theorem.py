@@ -17,7 +17,7 @@ from minmargin.experiments.paper.claims.theorem import (
     scaled_angles,
 )
 from minmargin.experiments.paper.figures.style import (
-    LOOKS,
+    STROKES,
     STYLE,
     Axes,
     Figure,
@@ -62,7 +62,7 @@ def _draw_bounds(ax: Axes, sizes: Sequence[int]) -> None:
         ("min-margin", MIN_MARGIN_BOUND, "13/128"),
     ):
         label = f"{fraction}, bound for {name}"
-        ax.axhline(bound, color=LOOKS[name].color, linewidth=1.2, linestyle=":", label=label)
+        ax.axhline(bound, color=STROKES[name].color, linewidth=1.2, linestyle=":", label=label)
     ax.plot(
         sizes, [closed_form(m) for m in sizes], color="#8a9099", linewidth=1, label="E(h_margin), closed form"
     )
@@ -73,13 +73,13 @@ def _draw_means(
 ) -> None:
     """Draw means with their intervals, whose ends are the second and third numbers."""
     middle, low, high = np.array(means, dtype=np.float64).T
-    look = LOOKS[name]
+    stroke = STROKES[name]
     ax.errorbar(
         sizes,
         middle,
         np.stack([middle - low, high - middle]),
-        color=look.color,
-        linewidth=look.width,
+        color=stroke.color,
+        linewidth=stroke.width,
         marker="o",
         markersize=4,
         elinewidth=1.1,

@@ -11,11 +11,11 @@ from minmargin.experiments.paper.claims.measured import FRACTIONS, MEMBER_COUNTS
 from minmargin.experiments.paper.claims.tuning import variants
 from minmargin.experiments.paper.figures.style import (
     ANY,
-    LOOKS,
+    STROKES,
     STYLE,
     Axes,
     Figure,
-    Look,
+    Stroke,
     draw_line,
     log_sizes,
     plotting,
@@ -54,14 +54,14 @@ def _draw_tuning(
     if found is not None:
         for value, heights in zip(found.values, found.heights, strict=True):
             shade = shades(0.12 + 0.8 * list(values).index(value) / (len(values) - 1))
-            look = Look(shade, width=2.4 if value == (25 if setting == "K" else 1) else 1.3)
+            stroke = Stroke(shade, width=2.4 if value == (25 if setting == "K" else 1) else 1.3)
             means = 100 * summarize(heights).mean
-            lines[f"{symbol} = {value:g}"] = draw_line(ax, found.sizes, means, look, "", 3)
+            lines[f"{symbol} = {value:g}"] = draw_line(ax, found.sizes, means, stroke, "", 3)
         log_sizes(ax, found.sizes)
     curves = measured.curves(Place("tuning", dataset, "reference"))
     if curves is not None:
         for name in curves.strategies:
             means = 100 * summarize(height(curves, name)).mean
-            look = LOOKS.get(name, ANY)._replace(style=(0, (4, 2)), width=1.1)
-            lines[name] = draw_line(ax, curves.sizes, means, look, "", 2)
+            stroke = STROKES.get(name, ANY)._replace(style=(0, (4, 2)), width=1.1)
+            lines[name] = draw_line(ax, curves.sizes, means, stroke, "", 2)
     return lines
