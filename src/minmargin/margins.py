@@ -162,7 +162,7 @@ def in_feature_order(X: Matrix) -> Iterator[tuple[Any, Any, Floats]]:
 def norms(X: Matrix) -> Floats:
     """Return (n,) the Euclidean length of each row, summed in feature order."""
     squares = np.zeros(X.shape[0])
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         for rows, _, values in in_feature_order(X):
             squares[rows] += values * values
     return np.sqrt(squares)
