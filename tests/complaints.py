@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 import minmargin as mm
+from minmargin.strategies import BUILT_IN
 
 NAMES = ["a", "b", "c", "d"]
 EMPTY = "The pool{} has no rows. Give one with at least as many as are to be picked."
@@ -20,10 +21,7 @@ LABELED, LABELS = X[::5], y[::5]
 LABELED_FRAME = pd.DataFrame(LABELED, columns=NAMES)
 POOL_FRAME = pd.DataFrame(X, columns=NAMES)
 POOL_TABLE = pa.table({name: X[:, i] for i, name in enumerate(NAMES)})
-STRATEGIES = (
-    "'min-margin', 'margin', 'mean-margin', 'margin-of-mean', 'committee', 'var-softmax', 'random', "
-    "'random-margin-mix', 'balanced-margin', 'k-centers', 'true-margin'"
-)
+STRATEGIES = ", ".join(map(repr, BUILT_IN))
 
 
 def pick(

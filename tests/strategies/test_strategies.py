@@ -140,15 +140,15 @@ def test_an_object_or_a_function_with_a_score_is_a_strategy(committee):
 
 
 def test_a_registered_function_is_found_by_name_and_listed(committee):
-    @mm.register_strategy("entropy", needs="base", cost="cheap")
+    @mm.register_strategy("base-entropy", needs="base", cost="cheap")
     def entropy(candidates):
         """Minus the entropy of the base."""
         p = candidates.base_scores
         return (p * np.log(p)).sum(axis=1)
 
-    assert mm.strategies()[-1][:3] == ("entropy", "Minus the entropy of the base.", "cheap")
-    scores = committee.score(X[POOL], strategy="entropy")
-    assert committee.select(X[POOL], 1, strategy="entropy").rows[0] == scores.argmin()
+    assert mm.strategies()[-1][:3] == ("base-entropy", "Minus the entropy of the base.", "cheap")
+    scores = committee.score(X[POOL], strategy="base-entropy")
+    assert committee.select(X[POOL], 1, strategy="base-entropy").rows[0] == scores.argmin()
 
 
 def test_options_reach_the_strategies_that_have_them():

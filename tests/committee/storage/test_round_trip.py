@@ -14,20 +14,22 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import minmargin as mm
 from minmargin.manifest import fingerprint_models
-from minmargin.strategies import BUILT_IN
+from minmargin.strategies import BUILT_IN, resolve_strategy
 
 STRATEGIES = [name for name in BUILT_IN if name != "true-margin"]  # which has no default
 
 
 def usable(committee):
     """Return the strategies that a committee has what it takes for."""
-    missing = set() if committee.scorer.probabilistic else {"var-softmax"}
-    if not committee.n_models:
-        missing = {"min-margin", "mean-margin", "margin-of-mean", "committee", "var-softmax"}
     oracle = mm.TrueMargin(
         lambda rows: np.arange(rows.shape[0] if hasattr(rows, "shape") else len(rows)) % 7.0
     )
-    return [name for name in STRATEGIES if name not in missing] + [oracle]
+    return [name for name in STRATEGIES if _has_what_it_takes(committee, resolve_strategy(name))] + [oracle]
+
+
+def _has_what_it_takes(committee, strategy):
+    members = committee.n_models or strategy.needs != "members"
+    return members and (committee.scorer.probabilistic or not strategy.probabilistic)
 
 
 def picked(batch):
