@@ -380,4 +380,6 @@ def _squares(rows: Any) -> Any:
 
 
 def _squared_lengths(rows: Any) -> Floats:
-    return np.asarray(_squares(rows).sum(axis=-1))
+    if isinstance(rows, sparse.csr_array):
+        return np.asarray(_squares(rows).sum(axis=-1))
+    return np.asarray(np.vecdot(rows, rows))
