@@ -120,6 +120,25 @@ def test_the_logarithm_has_exact_ends_and_does_not_warn(x, expected):
     np.testing.assert_array_equal(margins.log(np.array([x])), [expected])
 
 
+@pytest.mark.parametrize("bits", [0, 1 << 12, 94 << 56, 1 << 63, (1 << 64) - 4097, (1 << 64) - 1])
+def test_gumbel_noise_is_minus_the_logarithm_of_minus_the_logarithm_of_the_bits(bits):
+    found = float(margins.gumbel(np.array([bits], dtype=np.uint64))[0])
+    with mpmath.workprec(200):
+        u = (mpmath.mpf(bits >> 12) + 0.5) / 2**52
+        expected = float(-mpmath.log(-mpmath.log(u)))
+    assert np.isfinite(found)
+    assert found == pytest.approx(expected, rel=2e-15, abs=2e-16)
+
+
+@given(st.integers(0, 2**52 - 2))
+@example(2**51 - 1)
+@example(int(2**52 / np.e))  # where a step of the bits moves the noise least
+def test_gumbel_noise_does_not_fall_from_one_step_of_the_bits_to_the_next(step):
+    first = max(step - 500, 0)
+    steps = np.arange(first, min(first + 1000, 2**52), dtype=np.uint64)
+    assert (np.diff(margins.gumbel(steps << np.uint64(12))) >= 0).all()
+
+
 @given(arrays(np.float64, (4, 3, 3), elements=st.floats(0, 1)))
 def test_min_margin_never_exceeds_the_mean_margin(members):
     assert (margins.min_margin(members) <= margins.mean_margin(members) + 1e-12).all()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import minmargin as mm
 from minmargin.seeds import SeedTree, hash_rows
@@ -26,9 +27,34 @@ def test_uniform_numbers_are_uniform_and_independent_of_ties():
     assert abs(np.corrcoef(uniform, seeds.ties(ROWS).astype(float))[0, 1]) < 0.01
 
 
+def test_noise_is_gumbel_noise_and_independent_of_the_other_numbers():
+    seeds = SeedTree(3)
+    noise = seeds.gumbel(ROWS)
+    assert stats.kstest(noise, stats.gumbel_r.cdf).pvalue > 1e-4
+    for other in (seeds.uniform(ROWS), seeds.ties(ROWS).astype(float)):
+        assert abs(stats.spearmanr(noise, other).statistic) < 0.01
+    assert abs(stats.spearmanr(noise[1:], noise[:-1]).statistic) < 0.01
+
+
+def test_noise_grows_with_its_bits():
+    """So rows can be dismissed by comparing integers, before any logarithm is made."""
+    seeds = SeedTree(3)
+    order = np.argsort(seeds.noise_bits(ROWS))
+    assert (np.diff(seeds.gumbel(ROWS)[order]) >= 0).all()
+
+
+def test_old_branches_of_the_tree_stay_where_they_are():
+    """Batches of earlier versions can be had again."""
+    seeds, rows = SeedTree(3), np.array([0, 7])
+    assert seeds.ties(rows).tolist() == [6718008176652144687, 3093276442089562115]
+    assert seeds.uniform(rows).tolist() == [0.25023702311142837, 0.6837281569455238]
+    assert seeds.noise_bits(rows).tolist() == [1320745050550318104, 11119277803336278572]
+
+
 def test_a_row_has_the_same_number_whatever_rows_it_comes_with():
     seeds = SeedTree(3)
     np.testing.assert_array_equal(seeds.uniform(ROWS)[500:600], seeds.uniform(ROWS[500:600]))
+    np.testing.assert_array_equal(seeds.gumbel(ROWS)[500:600], seeds.gumbel(ROWS[500:600]))
     assert seeds.ties(np.array([2**40]))[0] != seeds.ties(np.array([0]))[0]
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError
+from minmargin.margins import gumbel
 
 # The branches of the tree. They are part of what makes a batch reproducible: never renumber them.
-_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM = range(5)
+_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE = range(6)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Weyl sequence step of splitmix64
 
@@ -65,6 +66,14 @@ class SeedTree:
         """Return one uniform number in [0, 1) for each pool row."""
         bits = hash_rows(self._key(_UNIFORM), rows)
         return np.asarray((bits >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+
+    def noise_bits(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the 64 bits of which each pool row's noise is made: more bits, no less noise."""
+        return hash_rows(self._key(_NOISE), rows)
+
+    def gumbel(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the standard Gumbel noise of each pool row, a number between -3.7 and 36.8."""
+        return gumbel(self.noise_bits(rows))
 
     def _branch(self, *path: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self.root, spawn_key=path)

@@ -127,6 +127,11 @@ class Candidates:
         """(n,) one random number in [0, 1) a row, the same however the pool is read."""
         return self._seeds.uniform(self.rows)
 
+    @cached_property
+    def gumbel(self) -> NDArray[np.float64]:
+        """(n,) standard Gumbel noise for each row, the same however the pool is read."""
+        return self._seeds.gumbel(self.rows)
+
     def take(self, index: NDArray[np.intp]) -> Candidates:
         """Return some of these candidates, with the same scores to the bit."""
         # Nearly all rows of a block are dismissed before anyone asks for their numbers.
