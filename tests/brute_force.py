@@ -8,6 +8,7 @@ The contract suites go by the tables `ROW_SCORES` and `BATCHES`: every strategy 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -208,6 +209,87 @@ def cosine(a, b):
         square_b += y * y
     lengths = np.sqrt(square_a) * np.sqrt(square_b)
     return dot / lengths if lengths > 0 else 0.0
+
+
+class Apart:
+    """k-means++ as `compute.apart` defines it, one number at a time. An embedding is a pair of lists, its factors."""
+
+    def __init__(self, embeddings, centers=()):
+        self.embeddings = embeddings
+        self.centers = list(centers)  # the given ones, then the picks
+        self.bounds = [math.inf] * len(embeddings)
+        self.n_seen = [0] * len(embeddings)
+
+    def pick(self, n_picks, ties, chance):
+        """Return the picks and their squared distances; `chance(t)` are the two numbers of proposal t."""
+        picked, distances, t = [], [], 0
+        if not self.centers:
+            squares = [square_of(e) for e in self.embeddings]
+            first = min(range(len(squares)), key=lambda i: (-squares[i], ties[i], i))
+            picked, distances = [first], [squares[first]]
+            self.centers = [self.embeddings[first]]
+        self.bring_all_up_to_date()
+        up_to_date_at = len(self.centers)
+        while len(picked) < n_picks and any(bound > 0.0 for bound in self.bounds):
+            where, whether = chance(t)
+            t += 1
+            i = self.walk(where)
+            old = self.bounds[i]
+            self.bring_up_to_date(i)
+            if not whether * old < self.bounds[i]:
+                continue
+            picked.append(i)
+            distances.append(self.bounds[i])
+            self.bounds[i] = 0.0
+            self.centers.append(self.embeddings[i])
+            if len(self.centers) - up_to_date_at >= min(max(up_to_date_at // 4, 8), 512):
+                self.bring_all_up_to_date()
+                up_to_date_at = len(self.centers)
+        return picked, distances
+
+    def bring_up_to_date(self, i):
+        for center in self.centers[self.n_seen[i] :]:
+            self.bounds[i] = min(self.bounds[i], squared_distance(self.embeddings[i], center))
+        self.n_seen[i] = len(self.centers)
+
+    def bring_all_up_to_date(self):
+        for i in range(len(self.embeddings)):
+            self.bring_up_to_date(i)
+
+    def walk(self, where):
+        """Return where the sum of bounds passes a share of the whole, block by block and then within one."""
+        blocks = [range(i, min(i + 512, len(self.bounds))) for i in range(0, len(self.bounds), 512)]
+        sums = [added(self.bounds[i] for i in block) for block in blocks]
+        target = where * added(sums)
+        passing = [b for b in range(len(sums)) if added(sums[: b + 1]) > target]
+        b = passing[0] if passing else [b for b in range(len(sums)) if sums[b] > 0.0][-1]
+        up_to = added(sums[:b])
+        for i in blocks[b]:
+            up_to += self.bounds[i]
+            if up_to > target:
+                return i
+        return [i for i in blocks[b] if self.bounds[i] > 0.0][-1]
+
+
+def added(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def dot(a, b):
+    return added(x * y for x, y in zip(a, b, strict=True))
+
+
+def square_of(embedding):
+    left, right = embedding
+    return dot(left, left) * dot(right, right)
+
+
+def squared_distance(a, b):
+    found = (square_of(a) + square_of(b)) - 2.0 * (dot(a[0], b[0]) * dot(a[1], b[1]))
+    return max(found, 0.0)
 
 
 def linear_class_scores(X, weights, intercepts, *, softmax=True):

@@ -13,6 +13,8 @@ SOURCE = Path(mm.__file__).parent
 WHERE_BITS_MATTER = sorted(
     {
         SOURCE / "margins.py",
+        SOURCE / "compute" / "apart.py",
+        SOURCE / "compute" / "cpu" / "apart.py",
         SOURCE / "compute" / "kernels.py",
         SOURCE / "compute" / "networks" / "forward.py",
         *(SOURCE / "strategies").glob("*.py"),

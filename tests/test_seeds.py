@@ -51,6 +51,16 @@ def test_old_branches_of_the_tree_stay_where_they_are():
     assert seeds.noise_bits(rows).tolist() == [1320745050550318104, 11119277803336278572]
 
 
+def test_the_two_numbers_of_a_proposal_are_uniform_and_independent():
+    seeds = SeedTree(3)
+    pairs = seeds.proposals(ROWS)
+    counts = np.histogram2d(*pairs.T, bins=10, range=[(0, 1), (0, 1)])[0]
+    chi_square = ((counts - 2000) ** 2 / 2000).sum()
+    assert chi_square < 160, "99 degrees of freedom: 1 in 10,000"
+    np.testing.assert_array_equal(seeds.proposals(ROWS[500:600]), pairs[500:600])
+    assert abs(np.corrcoef(pairs[:, 0], seeds.uniform(ROWS))[0, 1]) < 0.01
+
+
 def test_a_row_has_the_same_number_whatever_rows_it_comes_with():
     seeds = SeedTree(3)
     np.testing.assert_array_equal(seeds.uniform(ROWS)[500:600], seeds.uniform(ROWS[500:600]))

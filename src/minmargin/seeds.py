@@ -17,7 +17,7 @@ from minmargin.errors import InputError
 from minmargin.margins import gumbel
 
 # The branches of the tree. They are part of what makes a batch reproducible: never renumber them.
-_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE = range(6)
+_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE, _PROPOSALS = range(7)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Weyl sequence step of splitmix64
 
@@ -64,8 +64,12 @@ class SeedTree:
 
     def uniform(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return one uniform number in [0, 1) for each pool row."""
-        bits = hash_rows(self._key(_UNIFORM), rows)
-        return np.asarray((bits >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+        return _to_unit_interval(hash_rows(self._key(_UNIFORM), rows))
+
+    def proposals(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return two uniform numbers in [0, 1) for each proposal by its number: (n, 2). See `compute.pick_apart`."""
+        both = 2 * numbers[:, np.newaxis] + np.arange(2)
+        return _to_unit_interval(hash_rows(self._key(_PROPOSALS), both))
 
     def noise_bits(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the 64 bits of which each pool row's noise is made: more bits, no less noise."""
@@ -80,6 +84,10 @@ class SeedTree:
 
     def _key(self, *path: int) -> np.uint64:
         return np.uint64(self._branch(*path).generate_state(1, np.uint64)[0])
+
+
+def _to_unit_interval(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    return np.asarray((bits >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
 
 
 def hash_rows(key: np.uint64, rows: NDArray[np.int64]) -> NDArray[np.uint64]:

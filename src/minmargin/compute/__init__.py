@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.compute.apart import Embedding, pick_apart
 from minmargin.compute.base import Models, Screen
 from minmargin.compute.models import cosine_functions, linear_models, network_models, rows_in_small_work
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DenseNetworks",
+    "Embedding",
     "Models",
     "Screen",
     "compiled_code_folder",
@@ -31,6 +33,7 @@ __all__ = [
     "linear_models",
     "network_logits",
     "network_models",
+    "pick_apart",
     "pick_on_gpu",
     "rows_in_small_work",
 ]

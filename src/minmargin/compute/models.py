@@ -69,11 +69,16 @@ def cosine_functions(
 ) -> tuple[Callable[..., NDArray[np.float64]], Callable[..., None]]:
     """Return `norms` and `raise_to_cosines`, to compare (n, D) rows with so many centers."""
     n_rows, n_features = X.shape
-    if n_centers * n_features * (n_rows + _CALL) <= SMALL_WORK:
+    if is_small_work(n_rows, n_features, n_centers):
         return margins.norms, margins.raise_to_cosines
     from minmargin.compute import kernels  # noqa: PLC0415 - imports numba
 
     return kernels.norms, kernels.raise_to_cosines
+
+
+def is_small_work(n_rows: int, n_terms: int, n_centers: int) -> bool:
+    """Return whether numpy compares rows with so many centers, where a dot product is the sum of `n_terms`."""
+    return n_centers * n_terms * (n_rows + _CALL) <= SMALL_WORK
 
 
 def scoring_work(n_rows: int, n_logits: int, n_terms: int) -> int:
