@@ -26,6 +26,8 @@ from scipy import sparse
 
 from minmargin.compute import models
 from minmargin.data.rows import Matrix
+from minmargin.device import resolve_device
+from minmargin.errors import warn
 from minmargin.margins import in_feature_order
 
 Floats = NDArray[np.float64]
@@ -39,6 +41,7 @@ BLOCK = 512
 MOST_HELD = 512
 _LEAST_HELD = 8
 _CHANCES = 1024  # proposals whose numbers are made at a time
+_WORTH_A_GPU = 1 << 35  # multiplications for which starting a GPU, some seconds, is worth while
 
 
 class Embedding(NamedTuple):
@@ -94,6 +97,7 @@ def pick_apart(
     ties: NDArray[np.uint64],
     chance: Chance,
     centers: Embedding | None = None,
+    device: str = "cpu",
     n_jobs: int = -1,
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return which candidates are picked, in order, and the squared distance of each from the nearest pick before it.
@@ -107,11 +111,12 @@ def pick_apart(
         ties: (m,) which of the longest candidates is first in line: the lowest number, then the lower place.
         chance: what decides about proposals.
         centers: embeddings that count as picked before; the first pick is then drawn like all others.
-        n_jobs: how many threads compare all candidates with many centers; -1 for all cores.
+        device: "auto", "cpu" or "cuda": who compares all candidates with many centers.
+        n_jobs: how many threads of a CPU do; -1 for all cores.
     """
     embedding = _as_float64(embedding)
     n_centers = 0 if centers is None else len(centers.left)
-    distances = _distances(embedding, n_centers + n_picks, n_jobs)
+    distances = _distances(embedding, n_centers + n_picks, device, n_jobs)
     squares = distances.squares
     draws = _Draws(distances, chance)
     picked: list[int] = []
@@ -220,18 +225,26 @@ def _as_float64(embedding: Embedding) -> Embedding:
     return Embedding(left, np.ascontiguousarray(embedding.right, dtype=np.float64))
 
 
-def _distances(embedding: Embedding, n_centers: int, n_jobs: int) -> Distances:
-    """Return who compares candidates with so many centers: numpy where there is little to do."""
+def _distances(embedding: Embedding, n_centers: int, device: str, n_jobs: int) -> Distances:
+    """Return who compares candidates with so many centers: numpy where there is little to do, a GPU where it pays."""
     left, right = embedding
     n_rows = len(left)
     n_terms = right.nnz // max(n_rows, 1) if isinstance(right, sparse.csr_array) else right.shape[1]
     n_terms += left.shape[1]
-    if models.is_small_work(n_rows, n_terms, n_centers):
+    if device != "cuda" and models.is_small_work(n_rows, n_terms, n_centers):
         return PlainDistances(embedding)
     from minmargin.compute.cpu.apart import DenseDistances, SparseDistances  # noqa: PLC0415 - imports numba
 
     if isinstance(right, sparse.csr_array):
         return SparseDistances(left, right, n_jobs)
+    too_small = device == "auto" and n_rows * n_terms * n_centers < _WORTH_A_GPU
+    if not too_small and resolve_device(device) == "cuda":
+        from minmargin.compute.gpu.apart import DeviceDistances  # noqa: PLC0415 - imports torch
+        from minmargin.compute.gpu.greedy import fits  # noqa: PLC0415 - imports torch
+
+        if fits(n_rows, n_terms, "cuda"):
+            return DeviceDistances(left, right, "cuda")
+        warn(f"{n_rows:,} candidates do not fit into the GPU's memory, so the CPU compares them.")
     return DenseDistances(left, right, n_jobs)
 
 

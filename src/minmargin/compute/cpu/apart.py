@@ -95,6 +95,12 @@ class DenseDistances(_Compiled):
         self._right_centers = np.zeros((right.shape[1], MOST_HELD))
 
     @property
+    def centers(self) -> tuple[Floats, Floats, Floats]:
+        """The left and right factors of the centers held, features first, and their squared lengths."""
+        held = slice(self.n_held)
+        return self._left_centers[:, held], self._right_centers[:, held], self._center_squares[held]
+
+    @property
     def _n_terms(self) -> int:
         return int(self._right.shape[1])
 
@@ -105,11 +111,8 @@ class DenseDistances(_Compiled):
         _add_products(self._right, candidate, self._right_centers, first, dots)
 
     def _lowering(self, bounds: Floats) -> Callable[[int, int], None]:
-        left, right = (
-            pack(centers[:, : self.n_held].T, np.zeros(self.n_held), np.float64)
-            for centers in (self._left_centers, self._right_centers)
-        )
-        squares = self._center_squares[: self.n_held]
+        *factors, squares = self.centers
+        left, right = (pack(turned.T, np.zeros(self.n_held), np.float64) for turned in factors)
 
         def lower_some(start: int, stop: int) -> None:
             _lower_dense(self._left, left, self._right, right, self.squares, squares, bounds, start, stop)

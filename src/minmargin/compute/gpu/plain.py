@@ -114,3 +114,30 @@ def layer_in_order(turned: Tensor, weights: Tensor, biases: Tensor, *, hidden: b
     for i in range(weights.shape[1]):
         sums = sums + weights[:, i, :, None] * inputs[..., i, None, :]
     return sums
+
+
+def lower_to_nearest(
+    candidates: tuple[Tensor, Tensor, Tensor], centers: Sequence[Tensor], bounds: Tensor
+) -> Tensor:
+    """Return (m,) bounds, lowered to the squared distance from the nearest center, as `compute.apart` defines it.
+
+    Candidates and centers are given by left and right factors, features first, and by squared lengths.
+    """
+    left, right, squares = candidates
+    for center, square in enumerate(centers[2]):
+        of_left, of_right = (
+            _dots_in_order(rows, of_centers[:, center])
+            for rows, of_centers in ((left, centers[0]), (right, centers[1]))
+        )
+        distances = (squares + square) - 2.0 * (of_left * of_right)
+        distances = torch.where(distances > 0.0, distances, 0.0)
+        bounds = torch.minimum(bounds, distances)
+    return bounds
+
+
+def _dots_in_order(turned: Tensor, vector: Tensor) -> Tensor:
+    """Return (m,) dot products of (D, m) rows; each product is rounded before it is added."""
+    dots = torch.zeros(turned.shape[1], dtype=turned.dtype, device=turned.device)
+    for values, x in zip(turned, vector, strict=True):
+        dots = dots + values * x
+    return dots
