@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from minmargin.margins import exp_nonpositive
+from minmargin.margins import exp_nonpositive, log
 from minmargin.seeds import SeedTree
 from minmargin.strategies import resolve_strategy
 
@@ -57,8 +57,12 @@ def mean_margin(row):
     return mean([margin(scores) for scores in row.members])
 
 
+def mean_scores(row):
+    return [mean(of_class) for of_class in zip(*row.members, strict=True)]
+
+
 def margin_of_mean(row):
-    return margin([mean(of_class) for of_class in zip(*row.members, strict=True)])
+    return margin(mean_scores(row))
 
 
 def vote_margin(row):
@@ -72,6 +76,18 @@ def var_softmax(row):
     return -total
 
 
+def entropy(probabilities):
+    total = 0.0
+    for p in probabilities:
+        if p > 0:
+            total -= p * float(log(np.array(p)))
+    return total
+
+
+def bald(row):
+    return mean([entropy(scores) for scores in row.members]) - entropy(mean_scores(row))
+
+
 #: Strategies that score each row by itself: what they must give for one row.
 ROW_SCORES = {
     "min-margin": min_margin,
@@ -80,6 +96,9 @@ ROW_SCORES = {
     "margin-of-mean": margin_of_mean,
     "committee": vote_margin,
     "var-softmax": var_softmax,
+    "bald": bald,
+    "entropy": lambda row: -entropy(mean_scores(row)),
+    "least-confident": lambda row: max(mean_scores(row)),
     "random": lambda row: row.uniform,
     "true-margin": lambda row: abs(row.x[0]),
 }

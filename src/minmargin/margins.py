@@ -260,6 +260,20 @@ def votes(members: Iterable[Floats]) -> Floats:
     return counts
 
 
+def highest_of_mean(members: Iterable[Floats]) -> Floats:
+    """Return the highest of the members' mean class scores."""
+    return np.asarray(mean_scores(members).max(axis=-1))
+
+
+def negative_entropy(scores: Floats) -> Floats:
+    """Return minus the entropy of probabilities, in nats: the sum of p log(p) over the classes."""
+    total = np.zeros(scores.shape[:-1])
+    for c in range(scores.shape[-1]):
+        p = scores[..., c]
+        total = total + p * log(np.where(p > 0, p, 1.0))
+    return total
+
+
 def negative_variance(members: Floats) -> Floats:
     """Return minus the sum over classes of the variance over members (section 4)."""
     deviation = members - mean_scores(members)

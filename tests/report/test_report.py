@@ -24,6 +24,7 @@ import minmargin as mm
 from minmargin.execution import silent
 from minmargin.report import survey
 from minmargin.report.batch import Wishes, make_report
+from minmargin.strategies import RowScore, resolve_strategy
 from parsed_page import ParsedPage
 
 X, y = load_iris(return_X_y=True)
@@ -136,12 +137,13 @@ def test_a_command_is_shown_in_place_of_the_call(batch: mm.Batch, tmp_path: Path
 @pytest.mark.parametrize("strategy", [entry.name for entry in mm.strategies() if entry.name != "true-margin"])
 def test_every_strategy_has_a_report(strategy: str, tmp_path: Path) -> None:
     said = ParsedPage(pick(strategy=strategy).report(tmp_path / "x.html")).sentences()
-    greedy = strategy in {"random-margin-mix", "balanced-margin", "k-centers"}
-    assert ("has no score of a row by itself, so this is the base's margin" in said) == greedy
-    assert ("This batch is plain margin's own." in said) == (strategy == "margin")
-    assert ("Which members they come from" in said) == (
-        strategy in {"min-margin", "mean-margin", "var-softmax"}
+    resolved = resolve_strategy(strategy)
+    assert ("has no score of a row by itself, so this is the base's margin" not in said) == isinstance(
+        resolved, RowScore
     )
+    assert ("This batch is plain margin's own." in said) == (strategy == "margin")
+    by_member = isinstance(resolved, RowScore) and resolved.needs == "members" and resolved.contest == "model"
+    assert ("Which members they come from" in said) == by_member
 
 
 # What cannot be shown

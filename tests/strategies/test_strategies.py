@@ -243,8 +243,8 @@ def test_a_whole_strategy_may_have_a_score_of_rows_too(committee):
 
 def test_a_registered_function_stands_for_all_that_it_was_registered_with():
     @mm.register_strategy("for this test", needs="base", probabilistic=True)
-    def least_confident(candidates):
+    def base_confidence(candidates):
         return candidates.base_scores.max(axis=1)
 
-    assert resolve_strategy(least_confident) is resolve_strategy("for this test")
-    assert resolve_strategy(least_confident).needs == "base"
+    assert resolve_strategy(base_confidence) is resolve_strategy("for this test")
+    assert resolve_strategy(base_confidence).needs == "base"

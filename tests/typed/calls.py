@@ -22,7 +22,7 @@ from minmargin.typing import Needs, StrategyName
 Floats = NDArray[np.float64]
 
 
-def least_confident(candidates: mm.Candidates) -> Floats:
+def base_confidence(candidates: mm.Candidates) -> Floats:
     """Return a score."""
     return cast("Floats", candidates.base_scores.max(axis=1))
 
@@ -34,7 +34,7 @@ class Scores:
 
     def score(self, candidates: mm.Candidates) -> Floats:
         """Return a score."""
-        return least_confident(candidates)
+        return base_confidence(candidates)
 
 
 class Whole:
@@ -76,7 +76,7 @@ def strategies(X: Floats, y: Sequence[str], pool: Floats, given: str) -> None:
     """Names of strategies are known; functions and objects are allowed."""
     mm.select(X, y, pool, 5, strategy="min-margin")
     mm.select(X, y, pool, 5, strategy="min_margin")  # type: ignore[arg-type]
-    mm.select(X, y, pool, 5, strategy=least_confident)
+    mm.select(X, y, pool, 5, strategy=base_confidence)
     mm.select(X, y, pool, 5, strategy=lambda candidates: candidates.uniform)
     mm.select(X, y, pool, 5, strategy=Scores())
     mm.select(X, y, pool, 5, strategy=Whole())
@@ -153,7 +153,7 @@ def others(X: Floats, y: Sequence[str], pool: Floats) -> None:
     committee.select(pool, 5, strategy="margin", engine="ray")
     committee.select(pool, 5, strategy="margins")  # type: ignore[arg-type]
     committee.select(pool, 5, engine="rays")  # type: ignore[arg-type]
-    mm.compare(X, y, strategies=["margin", least_confident, mm.KCenters()])
+    mm.compare(X, y, strategies=["margin", base_confidence, mm.KCenters()])
     mm.compare(X, y, strategies=["margins"])  # type: ignore[list-item]
     campaign = mm.Campaign.init(
         "cards", labeled="labeled.csv", label_column="y", pool="pool.csv", batch_size=5, strategy="margin"

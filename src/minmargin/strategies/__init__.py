@@ -27,6 +27,7 @@ from minmargin.strategies.registry import (
 # isort: off
 from minmargin.strategies import margin  # noqa: F401
 from minmargin.strategies import disagreement  # noqa: F401
+from minmargin.strategies import uncertainty  # noqa: F401
 from minmargin.strategies.random import RandomMarginMix
 from minmargin.strategies.greedy import BalancedMargin, KCenters
 from minmargin.strategies.oracle import TrueMargin

@@ -1,4 +1,4 @@
-"""Disagreement between the members: in votes, and in probabilities."""
+"""Disagreement between the members: in votes, in probabilities, and in what they would tell each other."""
 
 from __future__ import annotations
 
@@ -33,3 +33,16 @@ def committee(candidates: Candidates) -> NDArray[np.float64]:
 def var_softmax(candidates: Candidates) -> NDArray[np.float64]:
     """Minus the variance of the members' probabilities, summed over classes."""
     return margins.negative_variance(candidates.member_scores)
+
+
+@register_strategy(
+    "bald",
+    probabilistic=True,
+    contest="mean",
+    meaning="how much {K} members would tell each other",
+    stroke=Stroke("purple", (0, (3, 1.5))),
+)
+def bald(candidates: Candidates) -> NDArray[np.float64]:
+    """Mean entropy of the members minus the entropy of their mean (Houlsby et al. 2011, Gal et al. 2017)."""
+    of_members = margins.ordered_mean(margins.negative_entropy(candidates.member_scores))
+    return margins.negative_entropy(candidates.mean_scores) - of_members

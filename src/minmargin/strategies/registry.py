@@ -63,11 +63,11 @@ def register_strategy(
     with the methods of `Strategy`. The first line of the docstring becomes the summary in `mm.strategies()`.
 
     >>> import minmargin as mm
-    >>> @mm.register_strategy("least-confident", needs="base")
-    ... def least_confident(candidates):
+    >>> @mm.register_strategy("base-confidence", needs="base")
+    ... def base_confidence(candidates):
     ...     "The highest class probability under the base."
     ...     return candidates.base_scores.max(axis=1)
-    >>> [s.summary for s in mm.strategies() if s.name == "least-confident"]
+    >>> [s.summary for s in mm.strategies() if s.name == "base-confidence"]
     ['The highest class probability under the base.']
 
     Args:
