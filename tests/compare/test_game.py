@@ -18,6 +18,8 @@ from minmargin.compare.results import NONE
 from minmargin.compare.scoring import Accuracy, resolve_scoring
 from minmargin.compare.trainers import AnyTrainer, EstimatorTrainer, LogisticTrainer
 from minmargin.labeled import LabeledSet
+from minmargin.strategies import Shortlist, resolve_strategy
+from minmargin.topb import Ranked
 
 X, Y = load_iris(return_X_y=True)
 TABLE = LabeledSet.of(X, Y)
@@ -42,6 +44,48 @@ def test_smaller_batches_are_those_that_select_picks(strategy):
     for size in SIZES:
         batch = mm.select(*labeled, deal.X[deal.pool], size, strategy=strategy, random_state=deal.seed)
         np.testing.assert_array_equal(picks.rows[strategy, size], deal.pool[batch.rows])
+
+
+class MarginBackwards:
+    """The lowest margins, the highest of them first: no batch is the beginning of a larger one."""
+
+    name = "margin-backwards"
+    needs = "base"
+    probabilistic = False
+
+    def __init__(self):
+        self.asked = []
+
+    def shortlists(self, batch_size):
+        self.asked.append(batch_size)
+        return [Shortlist(resolve_strategy("margin"), batch_size)]
+
+    def finish(self, shortlists, context):
+        kept = shortlists[0]
+        details = {name: values[::-1] for name, values in kept.details.items()}
+        return Ranked(kept.rows[::-1], kept.scores[::-1], details)
+
+
+class MarginBackwardsButNested(MarginBackwards):
+    nested = True
+
+
+def test_a_strategy_that_does_not_say_that_it_is_nested_picks_each_size_by_itself():
+    deal, strategy = iris_deal(), MarginBackwards()
+    picks = Game(LogisticTrainer(), ("margin", strategy), SIZES).pick(deal, device="cpu")
+    for size in SIZES:
+        backwards = picks.rows["margin", size][::-1]
+        np.testing.assert_array_equal(picks.rows["margin-backwards", size], backwards)
+    assert strategy.asked == list(SIZES)
+
+
+def test_a_strategy_that_says_that_it_is_nested_picks_once():
+    deal, strategy = iris_deal(), MarginBackwardsButNested()
+    picks = Game(LogisticTrainer(), (strategy,), SIZES).pick(deal, device="cpu")
+    largest = picks.rows["margin-backwards", SIZES[-1]]
+    for size in SIZES:
+        np.testing.assert_array_equal(picks.rows["margin-backwards", size], largest[:size])
+    assert strategy.asked == [SIZES[-1]]
 
 
 def test_accuracies_are_those_of_scikit_learn_at_the_optimum():

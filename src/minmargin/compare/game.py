@@ -22,15 +22,10 @@ from minmargin.data.rows import take_rows
 from minmargin.device import DeviceChoice
 from minmargin.execution import Execution
 from minmargin.pools.memory import MemoryPool
-from minmargin.seeds import SeedTree
-from minmargin.strategies import Context, Strategy, resolve_strategy
-from minmargin.strategies.random import RandomMarginMix
-from minmargin.topb import Ranked
+from minmargin.strategies import Strategy, resolve_strategy
 
 #: A strategy's name, and a batch size.
 Cell: TypeAlias = tuple[str, int]
-
-_MIX = RandomMarginMix.name
 
 
 class Picks(NamedTuple):
@@ -116,25 +111,20 @@ class Game:
 
     def _first_round(self, deal: Deal, sizes: Sequence[int], execution: Execution) -> Picks:
         """Return what is picked with the labels that are there from the start: one committee serves all."""
-        strategies = [resolve_strategy(strategy) for strategy in self._ranked_strategies()]
+        strategies = [resolve_strategy(strategy) for strategy in self.strategies]
         committee = self._committee(deal, deal.labeled, strategies, execution)
-        ranked: dict[str, RowNumbers] = {}
-        seconds: dict[str, float] = {}
+        rows: dict[Cell, RowNumbers] = {}
+        seconds: dict[Cell, float] = {}
         for strategy in strategies:
-            ranked[strategy.name], seconds[strategy.name] = _select(
-                committee, deal, deal.pool, strategy, sizes[-1], execution
-            )
-        # Smaller batches are the beginnings of larger ones, but for a mix: it is made of such beginnings.
-        if _MIX in self.names:
-            seconds[_MIX] = seconds["margin"] + seconds["random"]
-        cells = [(name, size) for name in self.names for size in sizes]
-        return Picks(
-            {
-                (name, size): _mixed(ranked, size) if name == _MIX else ranked[name][:size]
-                for name, size in cells
-            },
-            {(name, size): seconds[name] for name, size in cells},
-        )
+            for size in sizes[-1:] if strategy.nested else sizes:
+                cell = strategy.name, size
+                rows[cell], seconds[cell] = _select(committee, deal, deal.pool, strategy, size, execution)
+            if strategy.nested:
+                largest = strategy.name, sizes[-1]
+                for size in sizes[:-1]:
+                    rows[strategy.name, size] = rows[largest][:size]
+                    seconds[strategy.name, size] = seconds[largest]
+        return Picks(rows, seconds)
 
     def _next_round(
         self, deal: Deal, picked: RowNumbers, strategy: Strategy, size: int, execution: Execution
@@ -144,16 +134,6 @@ class Game:
         pool = deal.pool[~np.isin(deal.pool, picked)]
         committee = self._committee(deal, labeled, [strategy], execution)
         return _select(committee, deal, pool, strategy, size, execution)
-
-    def _ranked_strategies(self) -> list[Any]:
-        """Return the strategies whose largest batch says what the smaller ones are, those that a mix needs included."""
-        needed = ["margin", "random"] if _MIX in self.names else []
-        missing = [name for name in needed if name not in self.names]
-        return [
-            strategy
-            for strategy, name in zip([*self.strategies, *missing], [*self.names, *missing], strict=True)
-            if name != _MIX
-        ]
 
     def _committee(
         self, deal: Deal, rows: RowNumbers, strategies: Sequence[Strategy], execution: Execution
@@ -203,14 +183,3 @@ def _select(
     matched = committee.match(candidates)
     batch = committee.pick(matched, size, strategy, execution)
     return pool[batch.rows], time.perf_counter() - start
-
-
-def _mixed(ranked: Mapping[str, RowNumbers], size: int) -> RowNumbers:
-    """Return the batch of random-margin-mix, from what margin and random rank first."""
-    mix = RandomMarginMix()
-    shortlists = [
-        Ranked(ranked[name][: shortlist.size], np.zeros(len(ranked[name][: shortlist.size])), {})
-        for name, shortlist in zip(("margin", "random"), mix.shortlists(size), strict=True)
-    ]
-    context = Context(size, SeedTree.plant(0), lambda: np.empty((0, 0)))
-    return np.asarray(mix.finish(shortlists, context).rows)

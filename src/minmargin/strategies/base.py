@@ -142,6 +142,11 @@ class Strategy(GivenStrategy, Protocol):
         """What the manifest records besides the name."""
         ...
 
+    @property
+    def nested(self) -> bool:
+        """Whether a smaller batch of the same seed is the beginning of a larger one."""
+        ...
+
 
 class RowScorer(Protocol):
     """An object that scores rows, and need not be a whole strategy."""

@@ -44,6 +44,7 @@ class _Greedy:
     name: ClassVar[str]
     needs: ClassVar[Needs] = "base"
     probabilistic: ClassVar[bool] = False
+    nested: ClassVar[bool] = True  # a pick depends on those before it, and not on those to come
 
     @property
     def options(self) -> dict[str, Any]:

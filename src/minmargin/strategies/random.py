@@ -38,6 +38,7 @@ class RandomMarginMix:
     name = "random-margin-mix"
     needs: ClassVar[Needs] = "base"
     probabilistic = False
+    nested = False  # half of a larger batch is more than half of a smaller one
 
     @property
     def options(self) -> dict[str, Any]:

@@ -173,6 +173,11 @@ class RowScoreStrategy:
     contest: Contest = "model"
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    @property
+    def nested(self) -> bool:
+        """Whether a smaller batch is the beginning of a larger one: yes, rows are in one order."""
+        return True
+
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return (n,) the scores."""
         return np.asarray(self.function(candidates), dtype=np.float64)
@@ -264,6 +269,11 @@ class _Completed:
     @property
     def options(self) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", getattr(self.given, "options", {}))
+
+    @property
+    def nested(self) -> bool:
+        # Of a strategy that does not say, nothing is taken for granted.
+        return bool(getattr(self.given, "nested", False))
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         return [
