@@ -20,12 +20,13 @@ from minmargin.strategies import resolve_strategy
 
 
 class Row(NamedTuple):
-    """A row of the pool: its class scores under the base and under each member, its random number, its features."""
+    """A row of the pool: its class scores under the base and each member, its random number, features and noise."""
 
     base: list[float]
     members: list[list[float]]
     uniform: float
     x: list[float]
+    noise: float = 0.0
 
 
 def mean(values):
@@ -88,6 +89,11 @@ def bald(row):
     return mean([entropy(scores) for scores in row.members]) - entropy(mean_scores(row))
 
 
+def power_margin(row):
+    doubt = max(1.0 - margin_of_mean(row), 2.0**-53)
+    return -float(log(np.array(doubt))) - row.noise
+
+
 #: Strategies that score each row by itself: what they must give for one row.
 ROW_SCORES = {
     "min-margin": min_margin,
@@ -100,6 +106,7 @@ ROW_SCORES = {
     "entropy": lambda row: -entropy(mean_scores(row)),
     "least-confident": lambda row: max(mean_scores(row)),
     "random": lambda row: row.uniform,
+    "power-margin": power_margin,
     "true-margin": lambda row: abs(row.x[0]),
 }
 
@@ -161,10 +168,13 @@ class Pool(NamedTuple):
 
     def scores(self, formula):
         """Return a score of every row, which is infinite for the rows that are out."""
-        uniform = SeedTree(self.seed).uniform(np.arange(len(self.base))).tolist()
+        seeds, rows = SeedTree(self.seed), np.arange(len(self.base))
+        uniform, noise = seeds.uniform(rows).tolist(), seeds.gumbel(rows).tolist()
         X = self.X.toarray() if sparse.issparse(self.X) else np.asarray(self.X)
         scores = [
-            formula(Row(self.base[n].tolist(), self.members[:, n].tolist(), uniform[n], X[n].tolist()))
+            formula(
+                Row(self.base[n].tolist(), self.members[:, n].tolist(), uniform[n], X[n].tolist(), noise[n])
+            )
             for n in range(len(self.base))
         ]
         return np.array([np.inf if n in self.out else score for n, score in enumerate(scores)])
@@ -181,6 +191,16 @@ def pick_mix(pool, batch_size):
     rest = [row for row in in_order(uniform, pool.seed).tolist() if row not in by_margin]
     by_chance = np.array(rest[: batch_size - len(by_margin)], dtype=np.int64)
     return np.r_[by_margin, by_chance], np.r_[margins, uniform[by_chance]]
+
+
+def pick_soft_rank(pool, batch_size):
+    """Return the rows whose ranks are drawn; the rows that are out have none."""
+    by_margin = in_order(pool.scores(margin_of_mean), pool.seed).tolist()
+    ranked = [row for row in by_margin if row not in pool.out]
+    noise = SeedTree(pool.seed).gumbel(np.arange(len(ranked))).tolist()
+    scores = [float(log(np.array(place + 1.0))) - noise[place] for place in range(len(ranked))]
+    drawn = sorted(range(len(ranked)), key=lambda place: scores[place])[:batch_size]
+    return np.array([ranked[place] for place in drawn]), np.array([scores[place] for place in drawn])
 
 
 def pick_balanced(pool, batch_size):
@@ -210,6 +230,7 @@ def pick_greedily(pool, centers, score_of, batch_size):
 #: Strategies in which picks depend on each other: the rows and scores of their batch.
 BATCHES = {
     "random-margin-mix": pick_mix,
+    "soft-rank": pick_soft_rank,
     "balanced-margin": pick_balanced,
     "k-centers": pick_centers,
 }

@@ -25,6 +25,9 @@ from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Cut, Details, LastPlace, TopB
 
+# What is kept of any row: its number, its score and its tie, in 8 bytes each; four reasons, in 4.
+_ROW_BYTES = 3 * 8 + 4 * 4
+
 
 class Deciders(NamedTuple):
     """Threads that share out the rows which are scored canonically.
@@ -123,10 +126,16 @@ class Shortlisting:
         return 0 if rest is None else self._decide(rest)
 
     def _check_memory(self, block: CandidateBlock) -> None:
+        check, candidates = self.shortlist.check_memory or self.shortlist.check_rows, block.candidates
+        if check is None:
+            return
+        n_wanted = block.n_rows if self.shortlist.size is None else min(block.n_rows, self.shortlist.size)
         if self.shortlist.check_memory is not None:
-            n_wanted = block.n_rows if self.shortlist.size is None else min(block.n_rows, self.shortlist.size)
-            of_block = n_bytes(block.candidates.vectors)
-            self.shortlist.check_memory(n_wanted, of_block / max(len(block.candidates), 1))
+            of_block = float(n_bytes(candidates.vectors))
+        else:
+            carried = candidates.carried
+            of_block = _ROW_BYTES * len(candidates) + (0 if carried is None else carried.estimated_size())
+        check(n_wanted, of_block / max(len(candidates), 1))
 
     def _decide(self, candidates: Candidates) -> int:
         for lowest in self._deciders.share_out(self._lowest_of, candidates):

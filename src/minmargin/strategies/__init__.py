@@ -29,6 +29,7 @@ from minmargin.strategies import margin  # noqa: F401
 from minmargin.strategies import disagreement  # noqa: F401
 from minmargin.strategies import uncertainty  # noqa: F401
 from minmargin.strategies.random import RandomMarginMix
+from minmargin.strategies.drawn import PowerMargin, SoftRank
 from minmargin.strategies.greedy import BalancedMargin, KCenters
 from minmargin.strategies.oracle import TrueMargin
 # isort: on
@@ -43,11 +44,13 @@ __all__ = [
     "Entry",
     "KCenters",
     "Needs",
+    "PowerMargin",
     "RandomMarginMix",
     "Reasons",
     "RowScore",
     "RowScoreStrategy",
     "Shortlist",
+    "SoftRank",
     "Strategy",
     "StrategyLike",
     "StrategyName",

@@ -41,6 +41,8 @@ StrategyName: TypeAlias = Literal[
     "least-confident",
     "random",
     "random-margin-mix",
+    "power-margin",
+    "soft-rank",
     "balanced-margin",
     "k-centers",
     "true-margin",
@@ -88,13 +90,15 @@ class Shortlist(NamedTuple):
 
     If there is a `check_memory`, the rows' vectors are kept too, and it is called beforehand with the number of
     rows and the bytes of a vector, to raise an error if they are too many. `notes` gives further arrays (n,) to keep
-    of these rows, by name.
+    of these rows, by name. `check_rows` is for rows that are kept without vectors: it is called like `check_memory`,
+    with the bytes of all that is kept of a row.
     """
 
     by: RowScore
     size: int | None
     check_memory: Callable[[int, float], None] | None = None
     notes: Callable[[Candidates], Mapping[str, NDArray[Any]]] | None = None
+    check_rows: Callable[[int, float], None] | None = None
 
 
 class Context(NamedTuple):

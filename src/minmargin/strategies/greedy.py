@@ -7,7 +7,6 @@ maximum of cosines: O(B * n * D) time, never O(B^2 * n). Cosines are summed in f
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, cast
@@ -22,6 +21,7 @@ from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
+from minmargin.strategies.memory import gigabytes, half_of_memory
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
@@ -65,7 +65,7 @@ class _Greedy:
         return [Shortlist(cast("RowScore", resolve_strategy("margin")), self.prefilter, self._check_memory)]
 
     def _check_memory(self, n_rows: int, bytes_per_row: float) -> None:
-        limit = self.memory_limit if self.memory_limit is not None else _half_of_memory()
+        limit = self.memory_limit if self.memory_limit is not None else half_of_memory()
         # Joining the kept runs of rows holds them twice for a moment.
         if 2 * n_rows * bytes_per_row > limit:
             fits = int(limit / (2 * bytes_per_row))
@@ -76,7 +76,7 @@ class _Greedy:
             )
             raise InputError(
                 f"Strategy {self.name!r} compares all candidates in memory: {n_rows:,} rows need about "
-                f"{_gigabytes(2 * n_rows * bytes_per_row)} and {_gigabytes(limit)} may be used. {fix} the rows with "
+                f"{gigabytes(2 * n_rows * bytes_per_row)} and {gigabytes(limit)} may be used. {fix} the rows with "
                 "the lowest margin."
             )
 
@@ -240,14 +240,3 @@ def _pick_on_cpu(
 def _dense_row(matrix: Matrix, row: int) -> NDArray[np.float64]:
     values = matrix[[row]].toarray()[0] if isinstance(matrix, sparse.csr_array) else matrix[row]
     return np.asarray(values, dtype=np.float64)
-
-
-def _half_of_memory() -> int:
-    """Return half the bytes of this machine's memory; 4 GB where the system does not tell."""
-    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return 4 << 30
-    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
-
-
-def _gigabytes(n: float) -> str:
-    return f"{n / 1e9:,.1f} GB" if n >= 1e8 else f"{n / 1e6:,.1f} MB"

@@ -1,0 +1,21 @@
+"""Memory: how much of it strategies may take that keep many rows."""
+
+from __future__ import annotations
+
+import os
+
+
+def half_of_memory() -> int:
+    """Return half the bytes of this machine's memory; 4 GB where the system does not tell."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return 4 << 30
+    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
+
+
+def gigabytes(n_bytes: float) -> str:
+    """Return a number of bytes for people.
+
+    >>> gigabytes(2.5e9), gigabytes(3e6)
+    ('2.5 GB', '3.0 MB')
+    """
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:,.1f} MB"
