@@ -15,6 +15,7 @@ SCORES = {
     "margin-of-mean": margins.margin_of_mean,
     "committee": lambda members: margins.margin(margins.votes(members)) / len(members),
     "var-softmax": margins.negative_variance,
+    "least-confident": margins.highest_of_mean,
 }
 
 

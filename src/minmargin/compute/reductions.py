@@ -18,7 +18,9 @@ than the errors of two logits. Since the other classes also weigh something, a m
 change of a logit, so the lowest margin errs by at most e. The derivatives of p_c by all logits add up to
 2 p_c (1 - p_c) in size, so p_c errs by at most e / 2, and all classes together by 2 e. Hence the mean margin and the
 margin of the mean err by at most e, and the summed variance by 4 e + e^2. That is at most 5 e, since e^2 exceeds e only
-where 5 e exceeds all variances. Where class scores are the logits themselves, a margin errs by the errors of two.
+where 5 e exceeds all variances. The highest mean probability errs by at most e / 2: none errs by more, and the highest
+of several numbers moves no further than one of them does. Where class scores are the logits themselves, a margin errs
+by the errors of two, and the highest mean by that of one.
 
 **Votes** are certain where two logits differ by more than 2 e. Those in doubt are counted: each may go to the leader or
 to the second.
@@ -42,7 +44,7 @@ from minmargin.margins import ScoreName
 Floats: TypeAlias = NDArray[np.float64]
 
 #: What compiled code calls the reductions.
-LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE = range(6)
+LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE, HIGHEST_OF_MEAN = range(7)
 
 
 class Shape(NamedTuple):
@@ -183,6 +185,10 @@ OF_SCORE: dict[ScoreName, Reduction] = {
     "var-softmax": Reduction(
         code=VARIANCE,
         error_factor=lambda shape: 5.0 if shape.softmax else 2.0,
+    ),
+    "least-confident": Reduction(
+        code=HIGHEST_OF_MEAN,
+        error_factor=lambda shape: 0.5 if shape.softmax else 1.0,
     ),
 }
 

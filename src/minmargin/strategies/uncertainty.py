@@ -25,6 +25,7 @@ def entropy(candidates: Candidates) -> NDArray[np.float64]:
 
 @register_strategy(
     "least-confident",
+    screen="least-confident",
     probabilistic=True,
     contest="mean",
     meaning="the highest probability in the mean of {K} members",

@@ -9,6 +9,7 @@ import pytest
 
 from minmargin import margins
 from minmargin.compute.reductions import (
+    HIGHEST_OF_MEAN,
     LOWEST_GAP,
     LOWEST_MARGIN,
     MARGIN_OF_MEAN,
@@ -37,6 +38,7 @@ VALUES = {
     MARGIN_OF_MEAN: lambda logits: margins.margin(margins.mean_scores(map(margins.softmax, logits))),
     VOTES: lambda logits: margins.margin(margins.votes(logits)),
     VARIANCE: lambda logits: -np.var([margins.softmax(z) for z in logits], axis=0).sum(axis=1),
+    HIGHEST_OF_MEAN: lambda logits: np.mean([margins.softmax(z) for z in logits], axis=0).max(axis=1),
 }
 
 

@@ -34,6 +34,7 @@ from minmargin.compute.cpu.simd import (
     turn,
 )
 from minmargin.compute.reductions import (
+    HIGHEST_OF_MEAN,
     LOWEST_GAP,
     LOWEST_MARGIN,
     MARGIN_OF_MEAN,
@@ -216,6 +217,9 @@ def _reduce_two_classes(logits, n_models, code, softmax, work, reduced):  # type
         elif code == VARIANCE:
             # Each class's probability is half of 1 -+ margin, so both variances are a quarter of the margin's.
             reduced[i] = _HALF * (mean * mean - squares[i] / n_models)
+        elif code == HIGHEST_OF_MEAN:
+            # The two mean probabilities add up to 1, and the values -logit and logit to 0.
+            reduced[i] = _HALF * ((_ONE if softmax else _ZERO) + abs(mean))
 
 
 @compiled
@@ -235,6 +239,10 @@ def _reduce_classes(logits, n_models, n_outputs, code, softmax, work, reduced): 
     if code == MEAN_MARGIN or code == MARGIN_OF_MEAN:  # noqa: PLR1714, SIM109 - compiled
         for i in range(LANES):
             reduced[i] /= n_models
+    elif code == HIGHEST_OF_MEAN:
+        reduced[:] = -_INFINITY
+        for j in range(size):
+            reduced[j % LANES] = max(reduced[j % LANES], sums[j] / n_models)
     elif code == VARIANCE:
         for j in range(size):
             mean = sums[j] / n_models

@@ -17,6 +17,7 @@ _MEAN_MARGIN = tl.constexpr(reductions.MEAN_MARGIN)
 _MARGIN_OF_MEAN = tl.constexpr(reductions.MARGIN_OF_MEAN)
 _VOTES = tl.constexpr(reductions.VOTES)
 _VARIANCE = tl.constexpr(reductions.VARIANCE)
+_HIGHEST_OF_MEAN = tl.constexpr(reductions.HIGHEST_OF_MEAN)
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -120,6 +121,8 @@ def reduce_members(  # type: ignore[no-untyped-def]
         tl.store(doubt_ptr + rows, result, mask=inside)
         first, second, _ = _two_highest(sums)
         result = first - second
+    elif code == _HIGHEST_OF_MEAN:
+        result = tl.max(sums, 1) / n_members
     elif code == _VARIANCE:
         mean = sums / n_members
         result = tl.sum(mean * mean - squares / n_members, 1)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from minmargin.compute.reductions import (
+    HIGHEST_OF_MEAN,
     LOWEST_GAP,
     LOWEST_MARGIN,
     MARGIN_OF_MEAN,
@@ -71,6 +72,10 @@ def _margin_of_mean(scores: Tensor) -> Tensor:
     return first - second
 
 
+def _highest_of_mean(scores: Tensor) -> Tensor:
+    return scores.sum(0).amax(1) / len(scores)
+
+
 def _variance(scores: Tensor) -> Tensor:
     mean = scores.sum(0) / len(scores)
     return (mean * mean - (scores * scores).sum(0) / len(scores)).sum(1)
@@ -92,6 +97,7 @@ _OF_SCORES: dict[int, Callable[[Tensor], Tensor]] = {
     MEAN_MARGIN: _mean_margin,
     MARGIN_OF_MEAN: _margin_of_mean,
     VARIANCE: _variance,
+    HIGHEST_OF_MEAN: _highest_of_mean,
 }
 
 

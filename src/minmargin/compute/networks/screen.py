@@ -28,6 +28,7 @@ from minmargin.compute.cpu.rough_scores import lowest_margins
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, input_lengths
 from minmargin.compute.reductions import (
+    HIGHEST_OF_MEAN,
     LOWEST_MARGIN,
     MARGIN_OF_MEAN,
     MEAN_MARGIN,
@@ -252,6 +253,10 @@ def _margin_of_mean(logits: NDArray[Any]) -> NDArray[np.float64]:
     return margins.margin(_average(logits)[1])
 
 
+def _highest_of_mean(logits: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(_average(logits)[1].max(axis=1))
+
+
 def _variance(logits: NDArray[Any]) -> NDArray[np.float64]:
     _, means, squares = _average(logits)
     return np.asarray((means * means).sum(axis=1) - squares)
@@ -263,6 +268,7 @@ _VALUES: dict[int, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
     MEAN_MARGIN: _mean_margin,
     MARGIN_OF_MEAN: _margin_of_mean,
     VARIANCE: _variance,
+    HIGHEST_OF_MEAN: _highest_of_mean,
 }
 
 
