@@ -8,77 +8,24 @@ maximum of cosines: O(B * n * D) time, never O(B^2 * n). Cosines are summed in f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.checks import check_count
 from minmargin.compute import cosine_functions, fits_into_gpu, pick_on_gpu
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
-from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
-from minmargin.strategies.memory import gigabytes, half_of_memory
-from minmargin.strategies.registry import register_strategy, resolve_strategy
+from minmargin.strategies.base import Context, Stroke
+from minmargin.strategies.kept import InMemory, in_pool_order
+from minmargin.strategies.registry import register_strategy
 from minmargin.topb import Ranked
 
 # Multiplications for which starting a GPU, some seconds, is worth while.
 _WORTH_A_GPU = 1 << 35
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Greedy:
-    """What the greedy strategies share: which rows they keep in memory, and how many may be kept.
-
-    Attributes:
-        prefilter: keep only this many rows, those with the lowest margin; None keeps the whole pool.
-        memory_limit: bytes that the kept rows may take; None allows half of this machine's memory.
-    """
-
-    prefilter: int | None = None
-    memory_limit: int | None = None
-
-    name: ClassVar[str]
-    needs: ClassVar[Needs] = "base"
-    probabilistic: ClassVar[bool] = False
-    nested: ClassVar[bool] = True  # a pick depends on those before it, and not on those to come
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What the manifest records besides the name."""
-        return {name: value for name, value in asdict(self).items() if name != "memory_limit"}
-
-    def __post_init__(self) -> None:
-        if self.prefilter is not None:
-            check_count("prefilter", self.prefilter, least=1)
-
-    def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
-        """Return what one pass must keep: all rows, or the `prefilter` rows with the lowest margin."""
-        if self.prefilter is not None and self.prefilter < batch_size:
-            raise InputError(
-                f"prefilter={self.prefilter:,} keeps fewer rows than batch_size={batch_size:,} asks for. "
-                f"Use prefilter>={batch_size}."
-            )
-        return [Shortlist(cast("RowScore", resolve_strategy("margin")), self.prefilter, self._check_memory)]
-
-    def _check_memory(self, n_rows: int, bytes_per_row: float) -> None:
-        limit = self.memory_limit if self.memory_limit is not None else half_of_memory()
-        # Joining the kept runs of rows holds them twice for a moment.
-        if 2 * n_rows * bytes_per_row > limit:
-            fits = int(limit / (2 * bytes_per_row))
-            fix = (
-                f"Use prefilter={fits} to keep only"
-                if fits
-                else "Raise memory_limit and use prefilter= to keep"
-            )
-            raise InputError(
-                f"Strategy {self.name!r} compares all candidates in memory: {n_rows:,} rows need about "
-                f"{gigabytes(2 * n_rows * bytes_per_row)} and {gigabytes(limit)} may be used. {fix} the rows with "
-                "the lowest margin."
-            )
 
 
 @register_strategy(
@@ -88,7 +35,7 @@ class _Greedy:
     stroke=Stroke("gold", (0, (5, 1.5, 1, 1.5))),
 )
 @dataclass(frozen=True, kw_only=True)
-class BalancedMargin(_Greedy):
+class BalancedMargin(InMemory):
     """Margin of the base balanced with likeness to rows already picked (Brinker 2003).
 
     Each pick minimizes balance * margin + (1 - balance) * (highest cosine to a picked row).
@@ -107,7 +54,7 @@ class BalancedMargin(_Greedy):
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the batch; the first pick has the lowest margin."""
-        candidates = _in_pool_order(shortlists[0])
+        candidates = in_pool_order(shortlists[0])
         # Before the first pick, all rows are equally unlike the batch.
         aim = _Aim(self.balance * candidates.scores, 1.0 - self.balance, nothing_yet=0.0)
         return _pick_greedily(candidates, aim, None, context)
@@ -120,7 +67,7 @@ class BalancedMargin(_Greedy):
     stroke=Stroke("green", (0, (3, 1.5))),
 )
 @dataclass(frozen=True, kw_only=True)
-class KCenters(_Greedy):
+class KCenters(InMemory):
     """The row furthest from all centers becomes the next: greedy k-centers, cosine distance (Sener 2018).
 
     The labeled rows are the first centers, unless `include_labeled=False`. The score is minus the distance
@@ -133,7 +80,7 @@ class KCenters(_Greedy):
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the batch."""
-        candidates = _in_pool_order(shortlists[0])
+        candidates = in_pool_order(shortlists[0])
         centers = context.labeled_vectors() if self.include_labeled else None
         # Before there is a center, all rows are as far away as can be.
         aim = _Aim(np.full(len(candidates.rows), -1.0), 1.0, nothing_yet=-1.0)
@@ -156,12 +103,6 @@ class _Aim(NamedTuple):
     def scores(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (n,) the scores; a likeness of -inf is that of no center."""
         return self.offsets + self.factor * np.where(np.isneginf(likeness), self.nothing_yet, likeness)
-
-
-def _in_pool_order(shortlist: Ranked) -> Ranked:
-    order = np.argsort(shortlist.rows)
-    details = {name: take_rows(values, order) for name, values in shortlist.details.items()}
-    return Ranked(shortlist.rows[order], shortlist.scores[order], details)
 
 
 def _pick_greedily(candidates: Ranked, aim: _Aim, centers: Matrix | None, context: Context) -> Ranked:
