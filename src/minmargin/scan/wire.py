@@ -1,13 +1,14 @@
 """TopBs as Arrow tables: what travels between processes, and what a checkpoint keeps.
 
-A table has a column for rows and one for scores, and one for each detail. Vectors are lists; those of sparse rows are
-lists of places and of values. Places in line among equal scores are hashes of the rows, and made anew.
+A table has a column for rows and one for scores, and one for each detail. Vectors are lists, and so are other details
+of several numbers a row; vectors of sparse rows are lists of places and of values. Places in line among equal scores
+are hashes of the rows, and made anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -33,9 +34,12 @@ def to_table(top: TopB) -> pa.Table:
         if isinstance(values, nw.DataFrame):
             table = values.to_arrow()  # of a pandas frame, the index comes along
             columns |= {_CARRIED + column: table[column] for column in values.columns}
-        elif getattr(values, "ndim", 1) == 2:
-            columns |= _vectors_to_lists(values)
+        elif isinstance(values, sparse.csr_array):
+            columns |= _sparse_to_lists(values)
             metadata[_WIDTH] = str(values.shape[1]).encode()
+        elif values.ndim == 2:
+            flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+            columns[name] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
         else:
             columns[name] = values
     return pa.table(columns).replace_schema_metadata(metadata)
@@ -58,9 +62,14 @@ def _details_of(table: pa.Table) -> Details:
     if carried:
         details["carried"] = nw.from_native(pa.table(carried), eager_only=True)
     for name in table.column_names:
-        if name == _VECTOR:
-            details[name] = _vectors_of_lists(table, int((table.schema.metadata or {})[_WIDTH]))
-        elif name not in {"row", "score", _PLACES} and not name.startswith(_CARRIED):
+        if name in {"row", "score", _PLACES} or name.startswith(_CARRIED):
+            continue
+        if name == _VECTOR and _PLACES in table.column_names:
+            details[name] = _sparse_of_lists(table, int((table.schema.metadata or {})[_WIDTH]))
+        elif isinstance(table[name].type, pa.FixedSizeListType):
+            flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            details[name] = flat.reshape(-1, table[name].type.list_size)
+        else:
             details[name] = np.asarray(table[name].to_numpy())
     return details
 
@@ -71,22 +80,17 @@ def _taken(values: Rows, index: NDArray[np.intp]) -> Rows:
     return values[index, :] if isinstance(values, nw.DataFrame) else values[index]
 
 
-def _vectors_to_lists(vectors: Matrix) -> Mapping[str, pa.Array]:
-    if isinstance(vectors, sparse.csr_array):
-        ends = pa.array(vectors.indptr.astype(np.int64))
-        return {
-            _PLACES: pa.LargeListArray.from_arrays(ends, pa.array(vectors.indices)),
-            _VECTOR: pa.LargeListArray.from_arrays(ends, pa.array(vectors.data)),
-        }
-    flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
-    return {_VECTOR: pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])}
+def _sparse_to_lists(vectors: sparse.csr_array) -> Mapping[str, pa.Array]:
+    ends = pa.array(vectors.indptr.astype(np.int64))
+    return {
+        _PLACES: pa.LargeListArray.from_arrays(ends, pa.array(vectors.indices)),
+        _VECTOR: pa.LargeListArray.from_arrays(ends, pa.array(vectors.data)),
+    }
 
 
-def _vectors_of_lists(table: pa.Table, width: int) -> Matrix:
+def _sparse_of_lists(table: pa.Table, width: int) -> Matrix:
     column = table[_VECTOR].combine_chunks()
     values = column.flatten().to_numpy(zero_copy_only=False)
-    if _PLACES not in table.column_names:
-        return cast("Matrix", values.reshape(-1, width))
     counts = np.diff(column.offsets.to_numpy())
     places = table[_PLACES].combine_chunks().flatten().to_numpy()
     ends = np.concatenate([[0], np.cumsum(counts)])
