@@ -227,12 +227,80 @@ def pick_greedily(pool, centers, score_of, batch_size):
     return np.array(picked), np.array(scores)
 
 
+def pick_badge(pool, batch_size):
+    """Return gradients that lie apart; then, if too few are different, the lowest margins."""
+    rows = [n for n in range(len(pool.base)) if n not in pool.out]
+    vectors = dense(pool.vectors)
+    embeddings = []
+    for n in rows:
+        p = pool.base[n].tolist()
+        gradient = [each - (code == p.index(max(p))) for code, each in enumerate(p)]
+        embeddings.append((gradient, [*vectors[n].astype(np.float64).tolist(), 1.0]))
+    places, distances = Apart(embeddings).pick(batch_size, *chances(pool.seed, rows))
+    picked = [rows[place] for place in places]
+    in_line = in_order(pool.scores(ROW_SCORES["margin"]), pool.seed).tolist()
+    rest = [row for row in in_line if row not in picked][: batch_size - len(picked)]
+    return np.array(picked + rest), np.array([0.0 - each for each in distances] + [0.0] * len(rest))
+
+
+def chances(seed, rows):
+    """Return what decides among these rows when they are picked apart: ties, and the numbers of a proposal."""
+    seeds = SeedTree(seed)
+    return seeds.ties(np.array(rows)).tolist(), lambda t: seeds.proposals(np.array([t]))[0].tolist()
+
+
+def pick_cluster_margin(pool, batch_size, oversample=10, n_clusters=None):
+    """Return the lowest margins, one from each cluster in turn."""
+    margins = pool.scores(ROW_SCORES["margin"])
+    n_kept = min(oversample * batch_size, len(margins) - len(pool.out))
+    by_margin = in_order(margins, pool.seed)[:n_kept].tolist()
+    cluster_of = clusters(pool, sorted(by_margin), n_clusters or min(batch_size, 1000))
+    waiting = {}
+    for row in by_margin:
+        waiting.setdefault(cluster_of[row], []).append(row)
+    in_turn = sorted(waiting.values(), key=len)  # of equal ones, that with the lowest margin is first
+    picked = []
+    while len(picked) < batch_size:
+        for cluster in in_turn:
+            picked += cluster[:1]
+            del cluster[:1]
+    return np.array(picked[:batch_size]), margins[picked[:batch_size]]
+
+
+def clusters(pool, rows, n_clusters):
+    """Return the cluster of each row: k-means from rows that lie apart, on a sample."""
+    vectors = dense(pool.vectors).astype(np.float64)
+    x = {row: vectors[row].tolist() for row in rows}
+    uniform = SeedTree(pool.seed).uniform(np.array(rows)).tolist()
+    sample = sorted(row for _, row in sorted(zip(uniform, rows, strict=True))[: 32 * n_clusters])
+    apart = Apart([([1.0], x[row]) for row in sample])
+    centers = [x[sample[place]] for place in apart.pick(n_clusters, *chances(pool.seed, sample))[0]]
+
+    def nearest(row):
+        heights = []
+        for center in centers:
+            height = -0.5 * dot(center, center)
+            for value, of_center in zip(x[row], center, strict=True):
+                height += value * of_center
+            heights.append(height)
+        return heights.index(max(heights))
+
+    for _ in range(5):
+        labels = [nearest(row) for row in sample]
+        for c in set(labels):
+            mine = [x[row] for row, label in zip(sample, labels, strict=True) if label == c]
+            centers[c] = [mean(of_feature) for of_feature in zip(*mine, strict=True)]
+    return {row: nearest(row) for row in rows}
+
+
 #: Strategies in which picks depend on each other: the rows and scores of their batch.
 BATCHES = {
     "random-margin-mix": pick_mix,
     "soft-rank": pick_soft_rank,
     "balanced-margin": pick_balanced,
     "k-centers": pick_centers,
+    "badge": pick_badge,
+    "cluster-margin": pick_cluster_margin,
 }
 
 

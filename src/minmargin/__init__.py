@@ -24,7 +24,9 @@ from minmargin.learners.module import ModuleLearner
 from minmargin.progress import show_progress
 from minmargin.selection import select
 from minmargin.strategies import (
+    Badge,
     BalancedMargin,
+    ClusterMargin,
     KCenters,
     PowerMargin,
     RandomMarginMix,
@@ -44,11 +46,13 @@ if TYPE_CHECKING:
     from minmargin.learners.batched import BatchedLogisticRegression
 
 __all__ = [
+    "Badge",
     "BalancedMargin",
     "Batch",
     "BatchedLogisticRegression",
     "Campaign",
     "Candidates",
+    "ClusterMargin",
     "Committee",
     "Comparison",
     "DataWarning",

@@ -28,7 +28,7 @@ from minmargin.strategies import BUILT_IN
 NAMES = ["u", "v", "w", "x"]
 N, SEED = 300, 3
 STRATEGIES = [name for name in BUILT_IN if name != "true-margin"]  # which has no default
-GREEDY = ["balanced-margin", "k-centers"]
+GREEDY = ["balanced-margin", "k-centers", "badge"]
 LEARNERS = {"logistic": "logistic", "sparse": "logistic", "tree": DecisionTreeClassifier(max_depth=2)}
 LABELED = np.random.default_rng(1).normal(size=(40, 4))
 LABELS = (LABELED @ [1.0, -0.5, 0.2, 0.0] > 0).astype(int) + (LABELED[:, 3] > 1)

@@ -39,6 +39,8 @@ STRATEGIES = [
     *map(made, BUILT_IN),
     mm.KCenters(prefilter=40, include_labeled=False),
     mm.BalancedMargin(prefilter=60, balance=0.3),
+    mm.Badge(prefilter=50),
+    mm.ClusterMargin(oversample=20, n_clusters=3),
 ]
 LEARNERS = {
     "logistic": "logistic",

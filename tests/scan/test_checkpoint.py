@@ -45,7 +45,7 @@ def interrupted_at(done, folder, **settings):
         select(folder, progress=interrupt, n_jobs=1, **settings)
 
 
-@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
+@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers", "badge"])
 def test_a_selection_goes_on_where_it_stopped(strategy, tmp_path):
     whole = select(strategy=strategy)
     interrupted_at(500, tmp_path, strategy=strategy)

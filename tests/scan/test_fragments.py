@@ -77,7 +77,7 @@ def test_every_strategy(strategy):
     assert there.manifest["pool"] == here.manifest["pool"]
 
 
-@pytest.mark.parametrize("strategy", ["min-margin", "committee", "k-centers"])
+@pytest.mark.parametrize("strategy", ["min-margin", "committee", "k-centers", "badge", "cluster-margin"])
 @pytest.mark.parametrize("learner", ["tree", "sparse"])
 def test_models_that_see_blocks_and_rows_that_are_sparse(learner, strategy):
     """Fragments of a model that depends on its rows' places begin where its blocks do."""

@@ -69,7 +69,7 @@ def test_the_mix_can_take_the_whole_pool(committee):
     assert sorted(batch.rows.tolist()) == list(range(len(POOL)))
 
 
-@pytest.mark.parametrize("strategy", ["balanced-margin", "k-centers"])
+@pytest.mark.parametrize("strategy", ["balanced-margin", "k-centers", "badge", "cluster-margin"])
 def test_greedy_strategies_can_take_the_whole_pool(committee, strategy):
     batch = committee.select(X[POOL], len(POOL), strategy=strategy)
     assert sorted(batch.rows.tolist()) == list(range(len(POOL)))
@@ -77,7 +77,7 @@ def test_greedy_strategies_can_take_the_whole_pool(committee, strategy):
 
 def test_a_prefilter_keeps_the_rows_with_the_lowest_margin(committee):
     kept = set(committee.select(X[POOL], 20, strategy="margin").rows.tolist())
-    for strategy in (mm.KCenters(prefilter=20), mm.BalancedMargin(prefilter=20)):
+    for strategy in (mm.KCenters(prefilter=20), mm.BalancedMargin(prefilter=20), mm.Badge(prefilter=20)):
         assert set(committee.select(X[POOL], 8, strategy=strategy).rows.tolist()) <= kept
 
 

@@ -226,7 +226,9 @@ class Committee:
         if counts.rows - counts.excluded < batch_size:
             raise too_large(batch_size, counts.rows, counts.excluded, matched)
         with stopwatch.stage("finishing"):
-            context = Context(batch_size, self.provenance.seeds, self._labeled_vectors, execution.device)
+            context = Context(
+                batch_size, self.provenance.seeds, self._labeled_vectors, execution.device, execution.n_jobs
+            )
             picks = strategy.finish(found.shortlists, context)
         columns = matched.pool.schema.columns or ()
         labeled = None if self.training is None else self.training.labeled

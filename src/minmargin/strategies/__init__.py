@@ -31,6 +31,8 @@ from minmargin.strategies import uncertainty  # noqa: F401
 from minmargin.strategies.random import RandomMarginMix
 from minmargin.strategies.drawn import PowerMargin, SoftRank
 from minmargin.strategies.greedy import BalancedMargin, KCenters
+from minmargin.strategies.gradients import Badge
+from minmargin.strategies.clusters import ClusterMargin
 from minmargin.strategies.oracle import TrueMargin
 # isort: on
 
@@ -39,7 +41,9 @@ BUILT_IN = tuple(entry.name for entry in strategies())
 
 __all__ = [
     "BUILT_IN",
+    "Badge",
     "BalancedMargin",
+    "ClusterMargin",
     "Context",
     "Entry",
     "KCenters",

@@ -45,6 +45,8 @@ StrategyName: TypeAlias = Literal[
     "soft-rank",
     "balanced-margin",
     "k-centers",
+    "badge",
+    "cluster-margin",
     "true-margin",
 ]
 
@@ -89,9 +91,9 @@ class Shortlist(NamedTuple):
     """An order to the pass over the pool: keep the `size` lowest rows by `by` (None: keep all).
 
     If there is a `check_memory`, the rows' vectors are kept too, and it is called beforehand with the number of
-    rows and the bytes of a vector, to raise an error if they are too many. `notes` gives further arrays (n,) to keep
-    of these rows, by name. `check_rows` is for rows that are kept without vectors: it is called like `check_memory`,
-    with the bytes of all that is kept of a row.
+    rows and the bytes of a vector, to raise an error if they are too many. `notes` gives further arrays to keep of
+    these rows, by name: (n,), or (n, any width). `check_rows` is for rows that are kept without vectors: it is called
+    like `check_memory`, with the bytes of all that is kept of a row.
     """
 
     by: RowScore
@@ -102,12 +104,17 @@ class Shortlist(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What `finish` may use besides the shortlists. `device` is "auto", "cpu" or "cuda", as the caller gave it."""
+    """What `finish` may use besides the shortlists.
+
+    `device` is "auto", "cpu" or "cuda", as the caller gave it, and `n_jobs` how many threads there may be, -1 for all
+    cores.
+    """
 
     batch_size: int
     seeds: SeedTree
     labeled_vectors: Callable[[], Matrix]
     device: str = "cpu"
+    n_jobs: int = -1
 
 
 class GivenStrategy(Protocol):
