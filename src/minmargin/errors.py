@@ -19,6 +19,10 @@ class InputError(MinMarginError, ValueError):
     """What the caller passed cannot be used; the message says how to mend it."""
 
 
+class NotNumbersError(InputError):
+    """Rows are not numbers, where only numbers will do."""
+
+
 class MemberFitError(MinMarginError, RuntimeError):
     """A model of the committee could not be trained; the cause is chained."""
 

@@ -20,7 +20,7 @@ from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import as_rows
 from minmargin.device import Device, Precision
-from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.errors import InputError, MissingExtraError, NotNumbersError, listing
 from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.base import Scorer
@@ -191,7 +191,7 @@ class EstimatorScorer:
             return cast("Matrix", as_rows(X, "The pipeline's output"))
         vectors = np.asarray(X)
         if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
-            raise InputError(
+            raise NotNumbersError(
                 "Greedy strategies compare rows by the angle between them, and these rows are not numbers. Use "
                 "a pipeline whose transformers make numbers of them, or preprocess='auto'."
             )

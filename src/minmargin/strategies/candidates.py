@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
+from minmargin.data.keys import Keys, keys_of_numbers, keys_of_values
 from minmargin.data.rows import ColumnBlock, Frame, Matrix, concat_rows, take_rows
 from minmargin.device import Device
-from minmargin.errors import MinMarginError, ScoringError
+from minmargin.errors import MinMarginError, NotNumbersError, ScoringError
 from minmargin.learners import Scorer
 from minmargin.margins import MemberMargins
 from minmargin.seeds import SeedTree
@@ -121,6 +122,18 @@ class Candidates:
     def vectors(self) -> Matrix:
         """(n, D) the rows as the learner's last step sees them, dense or CSR."""
         return self._part("vectors", self._scorer.vectors, _take_rows)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """(n, 2) whole numbers, the same for rows that the learner's last step sees alike."""
+
+        def make(X: Any) -> Keys:
+            try:
+                return keys_of_numbers(self.vectors)
+            except NotNumbersError:
+                return keys_of_values(X)
+
+        return self._part("keys", make, _take_rows)
 
     @cached_property
     def uniform(self) -> NDArray[np.float64]:
