@@ -4,12 +4,18 @@ TopBs form a commutative monoid: `merge` them in any order and grouping, and `fi
 full sort of all rows by (score, tie hash, row) would have given. That is why chunks, threads, files
 and engines cannot change a batch: each only ever decides which TopBs exist, never what is in them.
 
+With `distinct`, a TopB keeps of each key (see `data.keys`) only the row that comes first, and of these the B lowest.
+That is a commutative monoid too. A row that comes after a copy of its own, or after rows of B keys, does so however
+many more rows are seen: nothing that is dropped early would have been kept by a TopB that sees all rows at once. And a
+row below the last place of all is dismissed by no one, so it is kept or counted as a copy: that count is the same, too.
+
 A running threshold, the B-th best seen so far, dismisses nearly every row by one comparison. What
 else is known of a row (its id, its reasons) is its *details*: asked for only if the row survives.
 
 The *cut* is a score that no pick exceeds, as far as is known while the pool is being read. Exact scores give it late.
-What a rough look is certain of gives nearly the same at once: if B rows have scores that are not above some value, no
-row above it is needed. Every thread lowers the cut with what it finds, and asks for it only when it needs it.
+What a rough look is certain of gives nearly the same at once: if B rows, of B keys where rows must be distinct, have
+scores that are not above some value, no row above it is needed. Every thread lowers the cut with what it finds, and
+asks for it only when it needs it.
 """
 
 from __future__ import annotations
@@ -18,15 +24,22 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.data.keys import Keys, are_copies, count_copies
 from minmargin.data.rows import Rows, concat_rows, take_rows
 from minmargin.seeds import SeedTree
 
 Details: TypeAlias = Mapping[str, Rows]
+
+#: What gives the keys of some rows, by their places.
+KeysOf: TypeAlias = Callable[[NDArray[np.intp]], Keys]
+
+#: The detail that tells distinct rows apart. It is there where distinct rows were asked for.
+KEY = "key"
 
 
 class LastPlace(NamedTuple):
@@ -70,39 +83,94 @@ class Ranked(NamedTuple):
     details: Details
 
 
+class PassedOver(NamedTuple):
+    """How many rows of each score were passed over, since copies of theirs came before them.
+
+    Copies mostly have the same score, so these are few numbers for however many rows.
+    """
+
+    scores: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64]) -> PassedOver:
+        """Return rows with these scores."""
+        found, counts = np.unique(scores, return_counts=True)
+        return cls(found, counts.astype(np.int64))
+
+    def plus(self, more: PassedOver) -> PassedOver:
+        """Return these and more, each score once."""
+        found, places = np.unique(np.concatenate([self.scores, more.scores]), return_inverse=True)
+        counts = np.zeros(len(found), np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, more.counts]))
+        return PassedOver(found, counts)
+
+    def below(self, score: float) -> PassedOver:
+        """Return those with a lower score."""
+        near = self.scores < score
+        return PassedOver(self.scores[near], self.counts[near])
+
+
 @dataclass
 class TopB:
     """The `size` lowest rows seen so far; `size=None` keeps every row.
 
-    A `last_place` taken from another TopB of the same run lets this one dismiss rows from the start.
+    A `last_place` taken from another TopB of the same run lets this one dismiss rows from the start. With `distinct`,
+    rows come with their keys, and of those with the same key only the first is kept.
     """
 
     size: int | None
     seeds: SeedTree
     last_place: LastPlace | None = None
+    distinct: bool = False
     _parts: list[_Part] = field(default_factory=list, repr=False)
     _n_held: int = field(default=0, repr=False)
+    _passed: PassedOver = field(default_factory=lambda: PassedOver.of(np.empty(0)), repr=False)
 
     def update(
         self,
         rows: NDArray[np.int64],
         scores: NDArray[np.float64],
         details: Callable[[NDArray[np.intp]], Details] | None = None,
+        *,
+        keys: KeysOf | None = None,
     ) -> None:
-        """Take in rows and their scores; `details(index)` describes the survivors among them."""
+        """Take in rows and their scores; `details(index)` describes the survivors among them.
+
+        `keys(index)` are the keys of some of them, for a TopB of distinct rows.
+        """
         near = np.arange(len(rows))
         if self.last_place is not None:
             near = np.flatnonzero(scores <= self.last_place.score)
-        if self.size is not None and len(near) > self.size:
+        if self.size is not None and len(near) > self.size and keys is None:
             cut = np.partition(scores[near], self.size - 1)[self.size - 1]
             near = near[scores[near] <= cut]
         ties = self.seeds.ties(rows[near])
         if self.last_place is not None:
             kept = _precedes(scores[near], ties, rows[near], self.last_place)
             near, ties = near[kept], ties[kept]
+        found: Details = {}
+        if keys is not None:
+            in_line = np.lexsort((rows[near], ties, scores[near]))
+            near, ties = near[in_line], ties[in_line]
+            of_near = self._keys_of_first(near, keys)
+            near, ties = near[: len(of_near)], ties[: len(of_near)]
+            copies = are_copies(of_near, np.arange(len(near)))
+            self.pass_over(PassedOver.of(scores[near[copies]]))
+            near, ties, found = near[~copies], ties[~copies], {KEY: of_near[~copies]}
         if len(near):
-            found = {} if details is None else details(near)
-            self._hold([_Part(rows[near], scores[near], ties, found)])
+            described = {} if details is None else details(near)
+            self._hold([_Part(rows[near], scores[near], ties, {**described, **found})])
+
+    def _keys_of_first(self, in_line: NDArray[np.intp], keys: KeysOf) -> Keys:
+        """Return the keys of as many rows, from the first on, as may be among the lowest."""
+        wanted = self.size
+        while self.size is not None and wanted is not None and len(in_line) > wanted:
+            found = keys(in_line[:wanted])
+            if wanted - count_copies(found) >= self.size:
+                return found
+            wanted *= 2  # where rows are mostly copies, more are needed
+        return keys(in_line)
 
     def not_behind(self, first_row: int, near: Near) -> Near:
         """Return the rows that, by what is known of their scores, need not be behind the last place."""
@@ -113,7 +181,19 @@ class TopB:
 
     def merge(self, other: TopB) -> None:
         """Take in what another TopB of the same run has kept."""
+        self.pass_over(other._passed)
         self._hold(other._parts)
+
+    def pass_over(self, copies: PassedOver) -> None:
+        """Take in copies that were passed over."""
+        if len(copies.scores):
+            self._passed = self._passed.plus(copies)
+
+    def passed_over(self) -> PassedOver:
+        """Return the copies that were passed over: those with scores below the last place, if there is one yet."""
+        if self._parts:
+            self._compact()
+        return self._passed if self.last_place is None else self._passed.below(self.last_place.score)
 
     def held(self) -> Ranked | None:
         """Return the lowest rows so far, in any order; None if there are none."""
@@ -144,12 +224,17 @@ class TopB:
     def _compact(self) -> None:
         """Keep the lowest rows only, in any order."""
         held = _join(self._parts)
+        if self.distinct:
+            copies = are_copies(held.keys, held.rows, held.ties, held.scores)
+            self.pass_over(PassedOver.of(held.scores[copies]))
+            held = held.take(np.flatnonzero(~copies)) if copies.any() else held
         if self.size is not None and len(held.rows) >= self.size:
             cut = np.partition(held.scores, self.size - 1)[self.size - 1]
             below, level = np.flatnonzero(held.scores < cut), np.flatnonzero(held.scores == cut)
             in_line = np.lexsort((held.rows[level], held.ties[level]))
             level = level[in_line[: self.size - len(below)]]
             self.last_place = LastPlace(float(cut), held.ties[level[-1]], int(held.rows[level[-1]]))
+            self._passed = self._passed.below(float(cut))
             held = held.take(np.concatenate([below, level]))
         self._parts, self._n_held = [held], len(held.rows)
 
@@ -160,6 +245,10 @@ class _Part:
     scores: NDArray[np.float64]
     ties: NDArray[np.uint64]
     details: Details
+
+    @property
+    def keys(self) -> Keys:
+        return cast("Keys", self.details[KEY])
 
     def take(self, index: NDArray[np.intp]) -> _Part:
         details = {name: take_rows(values, index) for name, values in self.details.items()}
@@ -196,6 +285,7 @@ class Cut:
         self._size = size
         self._score = score
         self._lowest: list[NDArray[np.float64]] = []
+        self._keys: list[Keys] = []
         self._n_held = 0
         self._lock = Lock()
 
@@ -209,14 +299,23 @@ class Cut:
         with self._lock:
             self._score = min(self._score, score)
 
-    def take_in(self, upper: NDArray[np.float64]) -> None:
-        """Take in numbers that the scores of rows, each seen here for the first time, are not above."""
+    def take_in(self, upper: NDArray[np.float64], keys: KeysOf | None = None) -> None:
+        """Take in numbers that the scores of rows, each seen here for the first time, are not above.
+
+        `keys(index)` are the keys of some of them: if they are given, always, rows of the same key count once.
+        """
         if not self._size:
             return
+        near = np.flatnonzero(upper < self._score)
+        if (
+            keys is not None and len(near) > 2 * self._size
+        ):  # keys cost something, and these few tell nearly all
+            near = near[np.argpartition(upper[near], 2 * self._size)[: 2 * self._size]]
+        found = [] if keys is None else [keys(near)]
         with self._lock:
-            found = upper[upper < self._score]
-            self._lowest.append(found)
-            self._n_held += len(found)
+            self._lowest.append(upper[near])
+            self._keys += found
+            self._n_held += len(near)
             # At once for a first cut; then with half as many again, so that this costs O(1) a row, amortized.
             enough = self._size if self._score == math.inf else self._size + self._size // 2 + 128
             if self._n_held >= enough:
@@ -230,6 +329,11 @@ class Cut:
             return self._score
 
     def _settle(self, size: int) -> None:
-        held = np.partition(np.concatenate(self._lowest), size - 1)[:size]
-        self._lowest, self._n_held = [held], size
-        self._score = min(self._score, float(held[-1]))
+        held = np.concatenate(self._lowest)
+        keys = np.concatenate(self._keys) if self._keys else None
+        places = np.arange(len(held)) if keys is None else np.flatnonzero(~are_copies(keys, held))
+        if len(places) >= size:
+            places = places[np.argpartition(held[places], size - 1)[:size]]
+            self._score = min(self._score, float(held[places].max()))
+        self._lowest, self._n_held = [held[places]], len(places)
+        self._keys = [] if keys is None else [keys[places]]
