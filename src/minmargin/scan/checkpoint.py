@@ -49,7 +49,7 @@ class Progressed:
     @classmethod
     def nothing(cls, shortlists: Sequence[Shortlist], seeds: SeedTree) -> Progressed:
         """Return the state of a scan that has not begun."""
-        return cls([TopB(shortlist.size, seeds) for shortlist in shortlists])
+        return cls([TopB(each.size, seeds, distinct=each.distinct) for each in shortlists])
 
     def add(self, number: int, kept: Sequence[TopB], counts: Counts) -> None:
         """Take in what a fragment gave; one that comes twice, since a worker was lost, counts once."""
@@ -83,7 +83,7 @@ class Checkpoint:
         if len(saved["kept"]) != len(shortlists):
             raise _damaged(self.folder, "it has another number of files")
         tops = [
-            from_table(self._read_table(entry), shortlist.size, seeds)
+            from_table(self._read_table(entry), shortlist.size, seeds, distinct=shortlist.distinct)
             for entry, shortlist in zip(saved["kept"], shortlists, strict=True)
         ]
         counts = Counts(saved["rows"], saved.get("rows_excluded", 0), saved["rows_scored_exactly"])
@@ -123,7 +123,7 @@ class Checkpoint:
 
     def _check_same(self, before: Mapping[str, Any]) -> None:
         now = json.loads(json.dumps(dict(self.asked)))
-        changes = _changes(before, now)
+        changes = _changes({"distinct": False, **before}, now)  # those of earlier versions do not say
         if changes:
             more = f"; and {len(changes) - _TOLD:,} more" if len(changes) > _TOLD else ""
             raise InputError(

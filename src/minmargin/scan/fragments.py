@@ -100,8 +100,8 @@ def shortlist_in_fragments(
         raise
     if checkpoint is not None:
         checkpoint.write(state)
-    return Shortlisted([top.finish() for top in state.tops], state.counts)
+    return Shortlisted.of(state.tops, state.counts)
 
 
 def _opened(table: pa.Table, like: TopB) -> TopB:
-    return from_table(table, like.size, like.seeds)
+    return from_table(table, like.size, like.seeds, distinct=like.distinct)

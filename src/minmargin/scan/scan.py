@@ -48,11 +48,12 @@ ModelChoice: TypeAlias = Literal["base", "members"]
 
 
 class Counts(NamedTuple):
-    """How many rows of a pool were seen, were excluded, and were scored canonically."""
+    """How many rows of a pool were seen, were excluded, were scored canonically, and were passed over as copies."""
 
     rows: int = 0
     excluded: int = 0
     decided: int = 0
+    copies: int = 0
 
     def plus(self, more: Counts) -> Counts:
         """Return the sums."""
@@ -64,6 +65,12 @@ class Shortlisted(NamedTuple):
 
     shortlists: list[Ranked]
     counts: Counts
+
+    @classmethod
+    def of(cls, tops: Sequence[TopB], counts: Counts) -> Shortlisted:
+        """Return what is in the end kept by each TopB."""
+        n_copies = sum(int(top.passed_over().counts.sum()) for top in tops)
+        return cls([top.finish() for top in tops], counts._replace(copies=n_copies))
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ class Scan:
             work = functools.partial(self._take_in, making)
             parts = self._run(work, lambda part: part.rows, screened=_all_screened(making))
             counts = functools.reduce(Counts.plus, parts).plus(_decide_rest(making))
-        return Shortlisted([each.top.finish() for each in making], counts)
+        return Shortlisted.of([each.top for each in making], counts)
 
     def shortlist_fragment(
         self,

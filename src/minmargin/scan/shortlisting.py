@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compute import Screen
+from minmargin.data.keys import count_copies
 from minmargin.data.rows import n_bytes
 from minmargin.errors import InputError, MinMarginError
 from minmargin.scan.waiting import Waiting
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
-from minmargin.topb import Cut, Details, LastPlace, TopB
+from minmargin.topb import Cut, Details, KeysOf, LastPlace, Near, TopB
 
 # What is kept of any row: its number, its score and its tie, in 8 bytes each; four reasons, in 4.
 _ROW_BYTES = 3 * 8 + 4 * 4
@@ -92,12 +93,13 @@ class Shortlisting:
     ) -> None:
         self.shortlist = shortlist
         self.screen = screen
-        self.top = TopB(shortlist.size, seeds, last_place)
+        self.top = TopB(shortlist.size, seeds, last_place, shortlist.distinct)
         self._seeds = seeds
         self._cut = Cut(shortlist.size, math.inf if last_place is None else last_place.score)
         self._waiting = None if screen is None or shortlist.size is None else Waiting(shortlist.size)
         self._deciders = deciders
         self._one_at_a_time = Lock()
+        self._n_spare = 0  # more rows to ask a screen for, since some may be copies
 
     def take_in(self, block: CandidateBlock) -> int:
         """Take in a block of rows. Return how many were scored canonically."""
@@ -108,14 +110,9 @@ class Shortlisting:
             if len(block.excluded):
                 candidates = candidates.take(np.delete(np.arange(len(candidates)), block.excluded))
             return self._decide(candidates)
-        # Excluded rows may be among the lowest: as many more are asked for.
-        near = self.screen.near(candidates.as_read, cut=self._cut, size=size + len(block.excluded))
-        if not near.finite:
-            block.check()
+        near, keys_of = self._near(block, self.screen, size)
         self._check_memory(block)
-        if len(block.excluded):
-            near = near.take(~np.isin(near.places, block.excluded))
-        self._cut.take_in(near.upper)
+        self._cut.take_in(near.upper, keys_of)
         near = self.top.not_behind(block.first_row, near.take(~(near.lower > self._cut.score)))
         due = self._waiting.add(candidates.take(near.places), near.lower, self._cut)
         return 0 if due is None else self._decide(due)
@@ -124,6 +121,39 @@ class Shortlisting:
         """Decide what still waits. Return how many rows that are."""
         rest = None if self._waiting is None else self._waiting.rest(self._cut)
         return 0 if rest is None else self._decide(rest)
+
+    def _near(self, block: CandidateBlock, screen: Screen, size: int) -> tuple[Near, KeysOf | None]:
+        """Return the rows that a screen leaves, but for those excluded, and what gives their keys."""
+        candidates = block.candidates
+        n_asked = size + len(block.excluded) + self._n_spare
+        while True:
+            near = screen.near(candidates.as_read, cut=self._cut, size=n_asked)
+            if not near.finite:
+                block.check()
+            n_found = len(near.places)
+            if len(block.excluded):
+                near = near.take(~np.isin(near.places, block.excluded))
+            keys_of = self._keys_of(candidates, near.places)
+            if keys_of is None or n_found < n_asked or n_found == len(candidates):
+                return near, keys_of
+            if (
+                n_found > 2 * n_asked
+            ):  # so rough a look dismisses by the cut alone: then there is nothing to count
+                self._n_spare = max(self._n_spare, n_found + n_found // 2)
+            # A row that the screen has not left, and that is not above the cut, is above `n_asked` rows that it has.
+            # Excluded rows and copies may be among these: then as many more have to be asked for.
+            keys = keys_of(np.arange(len(near.places)))
+            n_copies = count_copies(keys)
+            if n_asked >= size + len(block.excluded) + n_copies:
+                return near, keys.__getitem__
+            self._n_spare = max(self._n_spare, 2 * n_copies)
+            n_asked = size + len(block.excluded) + 2 * n_copies
+
+    def _keys_of(self, candidates: Candidates, places: NDArray[np.intp] | None = None) -> KeysOf | None:
+        """Return what makes the keys of some of the candidates at these places; None if rows need not be distinct."""
+        if not self.shortlist.distinct:
+            return None
+        return lambda index: candidates.take(index if places is None else places[index]).keys
 
     def _check_memory(self, block: CandidateBlock) -> None:
         check, candidates = self.shortlist.check_memory or self.shortlist.check_rows, block.candidates
@@ -148,10 +178,15 @@ class Shortlisting:
     def _lowest_of(self, candidates: Candidates) -> TopB:
         """Return the lowest of some rows, scored canonically."""
         # A last place that is a little old dismisses a little less; the result is the same.
-        lowest = TopB(self.shortlist.size, self._seeds, self.top.last_place)
+        lowest = TopB(self.shortlist.size, self._seeds, self.top.last_place, self.shortlist.distinct)
         if len(candidates):
             scores = checked_scores(self.shortlist.by, candidates)
-            lowest.update(candidates.rows, scores, lambda index: self._describe(candidates.take(index)))
+            lowest.update(
+                candidates.rows,
+                scores,
+                lambda index: self._describe(candidates.take(index)),
+                keys=self._keys_of(candidates),
+            )
         return lowest
 
     def _describe(self, candidates: Candidates) -> Details:

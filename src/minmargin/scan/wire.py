@@ -1,14 +1,15 @@
 """TopBs as Arrow tables: what travels between processes, and what a checkpoint keeps.
 
-A table has a column for rows and one for scores, and one for each detail. Vectors are lists, and so are other details
-of several numbers a row; vectors of sparse rows are lists of places and of values. Places in line among equal scores
+A table has a column for rows and one for scores, and one for each detail. Vectors are lists, and so are keys and other
+details of several numbers a row; vectors of sparse rows are lists of places and of values. Copies that were passed over
+are no rows of the table: their scores, and how many they are, stand in its metadata. Places in line among equal scores
 are hashes of the rows, and made anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -16,10 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.keys import Keys
 from minmargin.data.rows import Matrix, Rows
 from minmargin.seeds import SeedTree
-from minmargin.topb import Details, TopB
+from minmargin.topb import KEY, Details, PassedOver, TopB
 
+_PASSED_SCORES, _PASSED_COUNTS = b"minmargin scores of copies", b"minmargin counts of copies"
 _CARRIED, _VECTOR, _PLACES, _WIDTH = "carried:", "vector", "vector places", b"minmargin vector width"
 
 
@@ -29,7 +32,13 @@ def to_table(top: TopB) -> pa.Table:
     if held is None:
         return pa.table({"row": pa.array([], pa.int64()), "score": pa.array([], pa.float64())})
     columns: dict[str, Any] = {"row": held.rows, "score": held.scores}
+    passed = top.passed_over()
     metadata = {}
+    if len(passed.scores):
+        metadata = {
+            _PASSED_SCORES: _to_hex(passed.scores, "<f8"),
+            _PASSED_COUNTS: _to_hex(passed.counts, "<i8"),
+        }
     for name, values in held.details.items():
         if isinstance(values, nw.DataFrame):
             table = values.to_arrow()  # of a pandas frame, the index comes along
@@ -45,13 +54,32 @@ def to_table(top: TopB) -> pa.Table:
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def from_table(table: pa.Table, size: int | None, seeds: SeedTree) -> TopB:
+def from_table(table: pa.Table, size: int | None, seeds: SeedTree, *, distinct: bool = False) -> TopB:
     """Return the TopB whose rows a table holds."""
-    top = TopB(size, seeds)
+    top = TopB(size, seeds, distinct=distinct)
     rows, scores = (np.asarray(table[name].to_numpy()) for name in ("row", "score"))
     details = _details_of(table)
-    top.update(rows, scores, lambda index: {name: _taken(values, index) for name, values in details.items()})
+    keys = cast("Keys", details[KEY]) if KEY in details else None
+    top.update(
+        rows,
+        scores,
+        lambda index: {name: _taken(values, index) for name, values in details.items()},
+        keys=None if keys is None else lambda index: keys[index],
+    )
+    metadata = table.schema.metadata or {}
+    if _PASSED_SCORES in metadata:
+        top.pass_over(
+            PassedOver(_of_hex(metadata[_PASSED_SCORES], "<f8"), _of_hex(metadata[_PASSED_COUNTS], "<i8"))
+        )
     return top
+
+
+def _to_hex(values: NDArray[Any], kind: str) -> bytes:
+    return values.astype(kind).tobytes().hex().encode()  # metadata is text
+
+
+def _of_hex(text: bytes, kind: str) -> NDArray[Any]:
+    return np.frombuffer(bytes.fromhex(text.decode()), kind)
 
 
 def _details_of(table: pa.Table) -> Details:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minmargin.strategies.base import (
+    DISTINCT,
     Context,
     Entry,
     Needs,
@@ -41,6 +42,7 @@ BUILT_IN = tuple(entry.name for entry in strategies())
 
 __all__ = [
     "BUILT_IN",
+    "DISTINCT",
     "Badge",
     "BalancedMargin",
     "ClusterMargin",

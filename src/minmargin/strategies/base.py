@@ -22,6 +22,9 @@ from minmargin.topb import Ranked
 #: Which models a score looks at. Members are trained only for strategies that need them.
 Needs: TypeAlias = Literal["members", "base", "nothing"]
 
+#: Whether the rows of a batch are distinct, unless a caller says so or otherwise.
+DISTINCT = False
+
 #: Whose class scores a reason speaks of: those of the deciding member, or of the base where there is none; the members'
 #: mean; or the members' votes.
 Contest: TypeAlias = Literal["model", "mean", "votes"]
@@ -93,7 +96,8 @@ class Shortlist(NamedTuple):
     If there is a `check_memory`, the rows' vectors are kept too, and it is called beforehand with the number of
     rows and the bytes of a vector, to raise an error if they are too many. `notes` gives further arrays to keep of
     these rows, by name: (n,), or (n, any width). `check_rows` is for rows that are kept without vectors: it is called
-    like `check_memory`, with the bytes of all that is kept of a row.
+    like `check_memory`, with the bytes of all that is kept of a row. With `distinct`, of rows that the model sees alike
+    only the first is kept, and the keys that tell rows apart are kept too, as `topb.KEY`.
     """
 
     by: RowScore
@@ -101,6 +105,7 @@ class Shortlist(NamedTuple):
     check_memory: Callable[[int, float], None] | None = None
     notes: Callable[[Candidates], Mapping[str, NDArray[Any]]] | None = None
     check_rows: Callable[[int, float], None] | None = None
+    distinct: bool = False
 
 
 class Context(NamedTuple):

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.data.keys import Keys, are_among
 from minmargin.data.rows import concat_rows, take_rows
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
 from minmargin.strategies.candidates import Candidates
 from minmargin.strategies.registry import register_strategy, resolve_strategy
-from minmargin.topb import Ranked
+from minmargin.topb import KEY, Ranked
 
 
 @register_strategy("random", needs="nothing", meaning="chance", stroke=Stroke("muted", (0, (4, 2)), 1.6))
@@ -52,9 +53,13 @@ class RandomMarginMix:
         return [Shortlist(by_margin, (batch_size + 1) // 2), Shortlist(by_chance, batch_size)]
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
-        """Return the margin half, then the first random rows that are not in it."""
+        """Return the margin half, then the first random rows that are not in it, nor copies of such."""
         by_margin, by_chance = shortlists
-        fresh = np.flatnonzero(~np.isin(by_chance.rows, by_margin.rows))
+        taken = np.isin(by_chance.rows, by_margin.rows)
+        if KEY in by_margin.details and KEY in by_chance.details:  # distinct rows: then copies are taken, too
+            keys, others = (cast("Keys", each.details[KEY]) for each in (by_chance, by_margin))
+            taken |= are_among(keys, others)
+        fresh = np.flatnonzero(~taken)
         fresh = fresh[: context.batch_size - len(by_margin.rows)]
         details = {
             name: concat_rows([values, take_rows(by_chance.details[name], fresh)])
