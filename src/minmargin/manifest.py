@@ -66,12 +66,14 @@ def make_manifest(
     labeled: dict[str, Any],
     pool: dict[str, Any],
     excluded: dict[str, int] | None,
+    n_copies: int | None,
     n_rows_decided: int,
     stopwatch: Stopwatch,
 ) -> dict[str, Any]:
     """Return the manifest, ready for JSON.
 
     `excluded` says how many ids or row numbers were to be left out, and how many rows of the pool that were.
+    `n_copies` counts the rows that were passed over as copies; None where rows need not be distinct.
     `n_rows_decided` counts the rows that no screen could dismiss, so that they were scored exactly.
     """
     return {
@@ -80,6 +82,7 @@ def make_manifest(
         "labeled": labeled,
         "pool": pool,
         **({} if excluded is None else {"excluded": excluded}),
+        **({} if n_copies is None else {"copies_passed_over": n_copies}),
         "rows_scored_exactly": n_rows_decided,
         "seconds": stopwatch.seconds,
         "versions": dict(describe_software()),

@@ -29,6 +29,7 @@ from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named, make_learner
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
+from minmargin.strategies import DISTINCT
 from minmargin.typing import DeviceChoice, LearnerLike, Preprocess, Seed, StrategyName
 
 
@@ -60,6 +61,7 @@ class Campaign:
         classes: Sequence[Any] = (),
         strategy: StrategyName = "min-margin",
         strategy_options: dict[str, Any] | None = None,
+        distinct: bool = DISTINCT,
         learner: LearnerLike | str = "logistic",
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
@@ -83,6 +85,7 @@ class Campaign:
             classes: classes that may come up besides those of the labeled and the held-out rows.
             strategy: a name from `minmargin.strategies()`.
             strategy_options: its own settings, such as {"prefilter": 10_000}.
+            distinct: whether copies of rows that a round picks are passed over, as for `minmargin.select`.
             learner: as for `minmargin.select`, or "package.module:factory", whose folder is kept too. An object cannot
                 be kept in a folder: give it again to `Campaign.open`.
             n_models: K, how many members are trained in every round.
@@ -121,6 +124,7 @@ class Campaign:
             learner_folder=portable(".", folder)
             if is_reference(named) and is_in_current_folder(named)
             else None,
+            distinct=distinct,
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")

@@ -102,7 +102,8 @@ class Examiner:
         committee = training.fit(0, self.execution)
         # A batch of all rows has the base's prediction for each.
         matched = committee.match(rows)
-        batch = committee.pick(matched, len(labels), resolve_strategy("margin"), self.execution)
+        margin = resolve_strategy("margin")
+        batch = committee.pick(matched, len(labels), margin, self.execution, distinct=False)
         kind = self.settings.label_kind
         pairs = zip(batch.predicted.tolist(), (labels[row] for row in batch.rows), strict=True)
         return [(str(to_text(label, kind)), str(to_text(guess, kind))) for guess, label in pairs]

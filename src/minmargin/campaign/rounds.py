@@ -59,6 +59,7 @@ def next_round(
         id_column=settings.id_column,
         keep=settings.kept,
         exclude=id_array(excluded, settings.id_kind) if excluded else None,
+        distinct=settings.distinct,
         preprocess=settings.preprocess,
         **execution,
     )

@@ -45,6 +45,7 @@ class Settings:
         seed: the seed from which every round has its own.
         held_out: whether accuracy is measured on held-out rows.
         folds: by how many folds of the labeled rows it is measured otherwise; 0: not at all.
+        distinct: whether copies of picked rows are passed over.
     """
 
     pool: tuple[str, ...]
@@ -65,6 +66,7 @@ class Settings:
     held_out: bool
     folds: int
     learner_folder: str | None = None  # campaigns of earlier versions have none
+    distinct: bool = False  # as in those, whatever is usual by now
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -180,6 +182,7 @@ def _is_texts(value: Any) -> bool:
 _Rule: TypeAlias = tuple[Callable[[Any], bool], str]
 _TEXT: _Rule = (_is_text, "a text")
 _WHOLE: _Rule = (_is_whole, "a whole number >= 0")
+_FLAG: _Rule = (lambda value: isinstance(value, bool), "true or false")
 _TEXT_OR_NULL: _Rule = (lambda value: value is None or _is_text(value), "a text or null")
 _KIND: _Rule = (lambda value: value in KINDS, f"one of {listing(KINDS)}")
 _RULES: dict[str, _Rule] = {
@@ -202,7 +205,8 @@ _RULES: dict[str, _Rule] = {
     "bootstrap_fraction": (lambda value: isinstance(value, float) or _is_whole(value), "a number"),
     "preprocess": _TEXT,
     "seed": _WHOLE,
-    "held_out": (lambda value: isinstance(value, bool), "true or false"),
+    "held_out": _FLAG,
+    "distinct": _FLAG,
     "folds": _WHOLE,
 }
 

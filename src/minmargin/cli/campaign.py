@@ -19,6 +19,7 @@ from minmargin.cli.options import (
     BootstrapFraction,
     CheckpointFolder,
     DeviceOption,
+    Distinct,
     EngineOption,
     Features,
     LabelColumn,
@@ -42,6 +43,7 @@ from minmargin.cli.show import make_console, plain_table, show_batch
 from minmargin.device import check_device
 from minmargin.errors import listing
 from minmargin.integrations.label_studio.destination import Destination
+from minmargin.strategies import DISTINCT
 from minmargin.typing import EngineName, StrategyName
 
 campaign_app = typer.Typer(
@@ -99,6 +101,7 @@ def init_command(
     ] = 5,
     strategy: StrategyOption = "min-margin",
     prefilter: Prefilter = None,
+    distinct: Distinct = DISTINCT,
     learner: LearnerOption = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
@@ -121,6 +124,7 @@ def init_command(
         folds=folds,
         strategy=cast("StrategyName", strategy),  # which is checked there
         strategy_options={} if prefilter is None else {"prefilter": prefilter},
+        distinct=distinct,
         learner=learner,
         n_models=n_models,
         bootstrap_fraction=bootstrap_fraction,

@@ -56,6 +56,12 @@ LearnerOption = Annotated[
         autocompletion=complete_learner,
     ),
 ]
+Distinct = Annotated[
+    bool,
+    typer.Option(
+        "--distinct/--no-distinct", help="Pass over rows that look just like one picked before them."
+    ),
+]
 NModels = Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")]
 BootstrapFraction = Annotated[float, typer.Option(help="beta: size of a bootstrap draw, per class.")]
 PreprocessOption = Annotated[

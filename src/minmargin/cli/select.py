@@ -21,6 +21,7 @@ from minmargin.cli.options import (
     BootstrapFraction,
     CheckpointFolder,
     DeviceOption,
+    Distinct,
     EngineOption,
     Features,
     LabelColumn,
@@ -48,7 +49,7 @@ from minmargin.learners.reference import learner_named
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
 from minmargin.selection import select
-from minmargin.strategies import resolve_strategy
+from minmargin.strategies import DISTINCT, resolve_strategy
 from minmargin.typing import EngineName
 
 # The leading \\b keeps the lines as they are, so that the example can be copied.
@@ -85,6 +86,7 @@ def select_command(
             help="Rows that must not be picked: an earlier batch, or any file with the id column; repeat for more.",
         ),
     ] = None,
+    distinct: Distinct = DISTINCT,
     preprocess: PreprocessOption = None,
     prefilter: Prefilter = None,
     seed: Annotated[int | None, typer.Option(help="Repeats a run; the manifest records it.")] = None,
@@ -127,6 +129,7 @@ def select_command(
             id_column=id_column,
             keep=split(keep) or [],
             exclude=read_excluded(exclude or [], id_column),
+            distinct=distinct,
             preprocess=preprocess_for(preprocess, learner),
             n_jobs=n_jobs,
             device=check_device(device),

@@ -58,6 +58,9 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")
     if excluded is not None:
         console.print(_excluded(excluded["rows"], excluded["asked"]))
+    copies = batch.manifest.get("copies_passed_over")
+    if copies is not None:
+        console.print(_copies(copies))
     with_report = "" if report is None else f", with a report in {escape(str(report))}"
     console.print(f"Written to {escape(str(out))}{with_report}.")
 
@@ -73,6 +76,16 @@ def _excluded(n_rows: int, n_asked: int) -> str:
     rows = {0: "no row", 1: "1 row"}.get(n_rows, f"{n_rows:,} rows")
     others = f"{'the other ' if n_rows else 'the '}{n_asked - n_rows:,} ids are not in it"
     return f"Excluded: {rows} of the pool" + (f" ({others})." if n_asked > n_rows else ".")
+
+
+def _copies(n_rows: int) -> str:
+    """Return how many rows were passed over as copies.
+
+    >>> _copies(1), _copies(0)
+    ('Copies: 1 row was passed over.', 'Copies: no row was passed over.')
+    """
+    rows = {0: "no row was", 1: "1 row was"}.get(n_rows, f"{n_rows:,} rows were")
+    return f"Copies: {rows} passed over."
 
 
 def _show_first(batch: Batch, console: Console) -> None:

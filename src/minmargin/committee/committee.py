@@ -19,13 +19,21 @@ from minmargin.errors import InputError, warn
 from minmargin.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
-from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_large
+from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_few_distinct, too_large
 from minmargin.pools.files import stamps_of
 from minmargin.scan.checkpoint import Checkpoint
 from minmargin.scan.engines import resolve_execution
 from minmargin.scan.rereading import Origin
 from minmargin.scan.scan import ModelChoice, Models, Scan, Shortlisted
-from minmargin.strategies import Context, RowScore, Strategy, check_strategy, resolve_strategy
+from minmargin.strategies import (
+    DISTINCT,
+    Context,
+    RowScore,
+    Shortlist,
+    Strategy,
+    check_strategy,
+    resolve_strategy,
+)
 from minmargin.typing import PoolLike, StrategyLike
 
 if TYPE_CHECKING:
@@ -182,6 +190,7 @@ class Committee:
         id_column: str | None = None,
         keep: Sequence[str] = (),
         exclude: Any = None,
+        distinct: bool = DISTINCT,
         **execution: Unpack[ExecutionOptions],
     ) -> Batch:
         """Return the batch of pool rows to label next.
@@ -192,7 +201,8 @@ class Committee:
         chosen = self._check_strategy(resolve_strategy(strategy))
         how = resolve_execution(**execution)
         matched = self.match(pool, features=features, id_column=id_column, keep=keep, exclude=exclude)
-        return self.pick(matched, check_batch_size(batch_size, matched), chosen, how, id_column=id_column)
+        size = check_batch_size(batch_size, matched)
+        return self.pick(matched, size, chosen, how, distinct=distinct, id_column=id_column)
 
     def match(
         self,
@@ -214,17 +224,28 @@ class Committee:
         strategy: Strategy,
         execution: Execution,
         *,
+        distinct: bool,
         id_column: str | None = None,
     ) -> Batch:
         """Return the batch from a pool that was matched and checked."""
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))
         scan = self._scan(matched, execution)
-        settings = self._settings(strategy, batch_size, scan)
+        asked = strategy.shortlists(batch_size)
+        shortlists = [each._replace(distinct=distinct or each.distinct) for each in asked]
+        settings = self._settings(strategy, batch_size, scan, distinct=distinct)
         with stopwatch.stage("scanning"):
-            found = self._shortlist(scan, strategy, settings)
+            found = self._shortlist(scan, shortlists, settings)
         counts = found.counts
         if counts.rows - counts.excluded < batch_size:
             raise too_large(batch_size, counts.rows, counts.excluded, matched)
+        for each, kept in zip(asked, found.shortlists, strict=True):
+            n_kept, always = len(kept.rows), each.distinct
+            # A list of distinct rows that is not full has all that there are.
+            full = each.size is not None and n_kept >= each.size
+            if (distinct or always) and n_kept < batch_size and not full:
+                raise too_few_distinct(
+                    batch_size, n_kept, counts.rows, counts.excluded, matched, always=always
+                )
         with stopwatch.stage("finishing"):
             context = Context(
                 batch_size, self.provenance.seeds, self._labeled_vectors, execution.device, execution.n_jobs
@@ -241,6 +262,7 @@ class Committee:
                 labeled=self.provenance.labeled(),
                 pool={"rows": counts.rows, **matched.pool.describe()},
                 excluded=matched.describe_exclusion(counts.excluded),
+                n_copies=counts.copies if any(each.distinct for each in shortlists) else None,
                 n_rows_decided=counts.decided,
                 stopwatch=stopwatch,
             ),
@@ -248,20 +270,22 @@ class Committee:
             origin=Origin(scan, strategy, labeled, self._labeled_vectors),
         )
 
-    def _shortlist(self, scan: Scan, strategy: Strategy, settings: dict[str, Any]) -> Shortlisted:
-        shortlists = strategy.shortlists(settings["batch_size"])
+    def _shortlist(
+        self, scan: Scan, shortlists: Sequence[Shortlist], settings: dict[str, Any]
+    ) -> Shortlisted:
         folder = scan.execution.checkpoint
         if folder is None:
             return scan.shortlist(shortlists)
         with Checkpoint(folder, self._asked(scan, settings)).locked() as checkpoint:
             return scan.shortlist(shortlists, checkpoint=checkpoint)
 
-    def _settings(self, strategy: Strategy, batch_size: int, scan: Scan) -> dict[str, Any]:
+    def _settings(self, strategy: Strategy, batch_size: int, scan: Scan, *, distinct: bool) -> dict[str, Any]:
         execution = scan.execution
         return {
             "strategy": strategy.name,
             "strategy_options": dict(strategy.options),
             "batch_size": batch_size,
+            "distinct": distinct,
             "learner": self.provenance.learner,
             "n_models": self.n_models,
             "bootstrap_fraction": self.provenance.bootstrap_fraction,

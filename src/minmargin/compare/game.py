@@ -181,5 +181,5 @@ def _select(
     start = time.perf_counter()
     candidates = MemoryPool(take_rows(deal.X, pool))
     matched = committee.match(candidates)
-    batch = committee.pick(matched, size, strategy, execution)
+    batch = committee.pick(matched, size, strategy, execution, distinct=False)  # as the paper plays it
     return pool[batch.rows], time.perf_counter() - start

@@ -9,6 +9,7 @@ from minmargin.pools.opening import (
     is_path,
     match_pool,
     open_pool,
+    too_few_distinct,
     too_large,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "match_pool",
     "open_pool",
     "read_frame",
+    "too_few_distinct",
     "too_large",
 ]

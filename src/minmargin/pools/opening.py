@@ -186,3 +186,18 @@ def too_large(batch_size: int, n_rows: int, n_excluded: int, matched: MatchedPoo
         f"batch_size={batch_size} is larger than the pool ({n_rows:,} rows in {matched.pool.name}). "
         f"Use batch_size<={n_rows}."
     )
+
+
+def too_few_distinct(
+    batch_size: int, n_distinct: int, n_rows: int, n_excluded: int, matched: MatchedPool, *, always: bool
+) -> InputError:
+    """Return the error for a batch that the distinct rows of a pool, or of what is left of it, cannot fill.
+
+    `always` says that the strategy takes no others.
+    """
+    fix = f"Use batch_size<={n_distinct}" + ("." if always else ", or distinct=False.")
+    left = f", {n_excluded:,} of them excluded" if n_excluded else ""
+    return InputError(
+        f"batch_size={batch_size} is larger than the number of distinct rows ({n_distinct:,} among {n_rows:,} rows in "
+        f"{matched.pool.name}{left}). {fix}"
+    )

@@ -98,6 +98,7 @@ def settings_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         "labeled rows": labeled.get("rows"),
         "pool": pool.get("kind"),
         "excluded rows": (manifest.get("excluded") or {}).get("rows"),
+        "copies passed over": manifest.get("copies_passed_over"),
         "engine": settings.get("engine"),
         "device": settings.get("device"),
         "scored by": settings.get("scoring_path"),
