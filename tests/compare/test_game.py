@@ -238,9 +238,9 @@ def test_networks_are_scored_as_scikit_learn_scores_their_probabilities(standard
 
     sets = [deal.labeled, np.append(deal.labeled, deal.pool[:20])]
     trainer = NetworkTrainer(learner, n_classes=3)
-    trainer.scores([deal], [sets], resolve_scoring(look), device="cpu")
-    (accuracies,) = trainer.scores([deal], [sets], Accuracy(), device="cpu")
-    np.testing.assert_allclose([right for _, right in seen], accuracies)
+    trainer.scores([deal], [sets], [resolve_scoring(look)], device="cpu")
+    (accuracies,) = trainer.scores([deal], [sets], [Accuracy()], device="cpu")
+    np.testing.assert_allclose([right for _, right in seen], accuracies[:, 0])
     np.testing.assert_allclose(seen[0][0].sum(axis=1), 1)
-    (one_by_one,) = AnyTrainer(learner).scores([deal], [sets], Accuracy(), device="cpu")
+    (one_by_one,) = AnyTrainer(learner).scores([deal], [sets], [Accuracy()], device="cpu")
     np.testing.assert_allclose(accuracies, one_by_one, atol=0.15)  # other weights to begin with

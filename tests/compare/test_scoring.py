@@ -49,7 +49,7 @@ THREE_CLASSES = deal_of(LabeledSet.of(X, NAMES))
 )
 @pytest.mark.parametrize("trainer", [LogisticTrainer(), AnyTrainer("logistic"), AnyTrainer(EXACT)])
 def test_scores_are_those_of_scikit_learn(trainer, deal, name):
-    (found,) = trainer.scores([deal], [[deal.labeled]], resolve_scoring(name), device="cpu")
+    ((found,),) = trainer.scores([deal], [[deal.labeled]], [resolve_scoring(name)], device="cpu")
     table = deal.table
     model = EXACT.fit(table.rows[deal.labeled], table.y[deal.labeled])
     expected = get_scorer(name)(model, table.rows[deal.test], table.y[deal.test])
@@ -58,8 +58,8 @@ def test_scores_are_those_of_scikit_learn(trainer, deal, name):
 
 def test_a_classifier_without_probabilities_is_scored_by_its_decision_function():
     trainer = AnyTrainer(LinearSVC(random_state=0))
-    (found,) = trainer.scores(
-        [TWO_CLASSES], [[TWO_CLASSES.labeled]], resolve_scoring("roc_auc"), device="cpu"
+    ((found,),) = trainer.scores(
+        [TWO_CLASSES], [[TWO_CLASSES.labeled]], [resolve_scoring("roc_auc")], device="cpu"
     )
     deal, table = TWO_CLASSES, TWO_CLASSES.table
     model = LinearSVC(random_state=0).fit(table.rows[deal.labeled], table.y[deal.labeled])
@@ -76,15 +76,16 @@ def test_a_class_that_a_model_does_not_know_has_no_probability_and_is_missed():
         seen.append((model.predict_proba(rows), model.classes_, rows, labels))
         return 0.5
 
-    for scoring in (resolve_scoring(look), Accuracy()):
-        (found,) = LogisticTrainer().scores([deal], [[known]], scoring, device="cpu")
+    scorings = [resolve_scoring(look), Accuracy()]
+    (((looked, found),),) = LogisticTrainer().scores([deal], [[known]], scorings, device="cpu")
+    assert looked == 0.5
     probabilities, classes, rows, labels = seen[0]
     assert probabilities.shape == (60, 3)
     assert (probabilities[:, 2] == 0).all()
     assert classes.tolist() == ["setosa", "versicolor", "virginica"]
     np.testing.assert_array_equal(rows, X[deal.test])
     np.testing.assert_array_equal(labels, NAMES[deal.test])
-    assert found[0] <= (Y[deal.test] < 2).mean()
+    assert found <= (Y[deal.test] < 2).mean()
 
 
 def test_a_scorer_is_given_the_callers_own_kind_of_frame():
@@ -94,7 +95,9 @@ def test_a_scorer_is_given_the_callers_own_kind_of_frame():
     def largest(model, rows, labels):
         return float(rows["a"].max())
 
-    (found,) = AnyTrainer("logistic").scores([deal], [[deal.labeled]], resolve_scoring(largest), device="cpu")
+    ((found,),) = AnyTrainer("logistic").scores(
+        [deal], [[deal.labeled]], [resolve_scoring(largest)], device="cpu"
+    )
     assert found[0] == X[deal.test, 0].max()
 
 

@@ -99,8 +99,9 @@ class Game:
             for deal, picked in zip(deals, picks, strict=True)
         ]
         outcomes = []
-        scores = self.trainer.scores(deals, row_sets, self.scoring, device=device)
-        for picked, (before, *after) in zip(picks, scores, strict=True):
+        scores = self.trainer.scores(deals, row_sets, [self.scoring], device=device)
+        for picked, of_models in zip(picks, scores, strict=True):
+            before, *after = of_models[:, 0]
             of_deal = [Outcome(NONE, 0, float(before), 0.0)]
             of_deal += [
                 Outcome(*cell, float(score), picked.seconds[cell])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compare.deals import Deal, RowNumbers
-from minmargin.compare.scoring import Accuracy, Answers, Scoring
+from minmargin.compare.scoring import Accuracy, Answers, Scoring, rate
 from minmargin.compute import DenseNetworks, network_logits
 from minmargin.device import Device, DeviceChoice, require_torch, resolve_device
 from minmargin.learners import Preprocess
@@ -45,25 +45,25 @@ class NetworkTrainer:
         self,
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         *,
         device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
-        """Return for each deal the test scores of models that are trained on each of its sets of rows."""
+        """Return for each deal (sets, scorings) the test scores of models trained on each of its sets of rows."""
         if self.learner.standardize:  # then each deal has numbers of its own
             return [
-                self._of_stack(_standardized(deal), [deal], [sets], scoring, device)[0]
+                self._of_stack(_standardized(deal), [deal], [sets], scorings, device)[0]
                 for deal, sets in zip(deals, row_sets, strict=True)
             ]
         assert all(deal.X is deals[0].X for deal in deals), "deals are from one table"
-        return self._of_stack(np.asarray(deals[0].X, dtype=np.float32), deals, row_sets, scoring, device)
+        return self._of_stack(np.asarray(deals[0].X, dtype=np.float32), deals, row_sets, scorings, device)
 
     def _of_stack(
         self,
         rows: NDArray[np.float32],
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
         torch = require_torch("A game of networks")
@@ -91,7 +91,7 @@ class NetworkTrainer:
         )
         ends = np.cumsum([len(sets) for sets in row_sets])
         return [
-            _tried(networks.take(slice(end - len(sets), end)), X, deal, scoring, on)
+            _tried(networks.take(slice(end - len(sets), end)), X, deal, scorings, on)
             for deal, sets, end in zip(deals, row_sets, ends.tolist(), strict=True)
         ]
 
@@ -105,18 +105,19 @@ def _standardized(deal: Deal) -> NDArray[np.float32]:
 
 
 def _tried(
-    networks: DenseNetworks, X: Tensor, deal: Deal, scoring: Scoring, device: Device
+    networks: DenseNetworks, X: Tensor, deal: Deal, scorings: Sequence[Scoring], device: Device
 ) -> NDArray[np.float64]:
-    """Return what each network is worth on the test rows."""
-    if isinstance(scoring, Accuracy):
-        return _right(networks, X, deal, device)
+    """Return (K, scorings) what each network is worth on the test rows."""
+    if all(isinstance(scoring, Accuracy) for scoring in scorings):  # class scores need not leave the device
+        return np.repeat(_right(networks, X, deal, device)[:, np.newaxis], len(scorings), axis=1)
     every = np.arange(networks.widths[-1])
     found = []
     for k in range(networks.n_networks):
         parts = [
             logits.cpu().numpy()[0] for _, logits in _logits(networks.take(slice(k, k + 1)), X, deal, device)
         ]
-        found.append(scoring(deal, Answers(every, np.concatenate(parts).astype(np.float64), "logits")))
+        answers = Answers(every, np.concatenate(parts).astype(np.float64), "logits")
+        found.append(rate(deal, answers, scorings))
     return np.array(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -60,6 +60,11 @@ class Scoring(Protocol):
     def __call__(self, deal: Deal, answers: Answers) -> float:
         """Return what a model is worth that answers so for the test rows of a deal."""
         ...
+
+
+def rate(deal: Deal, answers: Answers, scorings: Sequence[Scoring]) -> list[float]:
+    """Return what a model is worth by each scoring: it is trained and asked once, however many there are."""
+    return [scoring(deal, answers) for scoring in scorings]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from minmargin.committee.training import Training
 from minmargin.compare.deals import Deal, RowNumbers, part_of
-from minmargin.compare.scoring import Accuracy, Answers, Kind, Scoring
+from minmargin.compare.scoring import Accuracy, Answers, Kind, Scoring, rate
 from minmargin.data.rows import Rows, take_rows
 from minmargin.device import DeviceChoice
 from minmargin.execution import Execution, one_thread_each
@@ -37,11 +37,11 @@ class Trainer(Protocol):
         self,
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         *,
         device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
-        """Return for each deal the test scores of models that are trained on each of its sets of rows."""
+        """Return for each deal (sets, scorings) the test scores of models trained on each of its sets of rows."""
         ...
 
 
@@ -56,13 +56,13 @@ class AnyTrainer:
         self,
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         *,
         device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
-        """Return for each deal the test scores of models that are trained on each of its sets of rows."""
+        """Return for each deal (sets, scorings) the test scores of models trained on each of its sets of rows."""
         return [
-            np.array([scoring(deal, answers) for answers in self._answers(deal, sets, device)])
+            np.array([rate(deal, answers, scorings) for answers in self._answers(deal, sets, device)])
             for deal, sets in zip(deals, row_sets, strict=True)
         ]
 
@@ -107,18 +107,18 @@ class LogisticTrainer:
         self,
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         *,
         device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
-        """Return for each deal the test scores of models that are trained on each of its sets of rows."""
+        """Return for each deal (sets, scorings) the test scores of models trained on each of its sets of rows."""
         del device  # a CPU is fast enough
         found = []
         with one_thread_each():
             for deal, sets in zip(deals, row_sets, strict=True):
-                scores = np.empty(len(sets))
+                scores = np.empty((len(sets), len(scorings)))
                 for place, answers in self._answers(deal, sets):
-                    scores[place] = scoring(deal, answers)
+                    scores[place] = rate(deal, answers, scorings)
                 found.append(scores)
         return found
 
@@ -162,14 +162,14 @@ class EstimatorTrainer:
         self,
         deals: Sequence[Deal],
         row_sets: Sequence[Sequence[RowNumbers]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         *,
         device: DeviceChoice,
     ) -> list[NDArray[np.float64]]:
-        """Return for each deal the test accuracies of models that are trained on each of its sets of rows."""
+        """Return for each deal (sets, 1) the test accuracies of models trained on each of its sets of rows."""
         from sklearn.base import clone  # noqa: PLC0415 - slow to import
 
-        assert isinstance(scoring, Accuracy), "other scores need class scores"
+        assert [type(scoring) for scoring in scorings] == [Accuracy], "other scores need class scores"
         del device  # a classifier knows nothing of it
         with one_thread_each():
             return [
@@ -180,6 +180,6 @@ class EstimatorTrainer:
                         .score(deal.X[deal.test], deal.y[deal.test])
                         for rows in sets
                     ]
-                )
+                )[:, np.newaxis]
                 for deal, sets in zip(deals, row_sets, strict=True)
             ]

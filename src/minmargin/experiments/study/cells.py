@@ -1,0 +1,142 @@
+"""What is played: settings of a problem, its draws, and what each strategy's batch was worth."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from minmargin.compare.deals import Deal
+from minmargin.compare.game import Game
+from minmargin.compare.results import NONE
+from minmargin.device import DeviceChoice
+from minmargin.errors import InputError
+from minmargin.experiments.study.metrics import METRICS
+from minmargin.experiments.study.problems import LARGE, Problem, load_problem
+from minmargin.experiments.study.ways import make_way
+from minmargin.labeled import LabeledSet
+from minmargin.strategies import BUILT_IN, entry_of
+
+N_LABELED = (100, 500)
+BATCH_SIZES = (100, 500, 2000)
+N_LABELED_LARGE = (500,)
+BATCH_SIZES_LARGE = (20_000,)
+
+#: The share of a problem's rows that models are tried on, and the most rows that are.
+TEST_SHARE, MOST_TEST = 1 / 3, 8000
+#: A batch is at most this part of the pool: of most rows, any strategy picks most.
+MOST_OF_POOL = 0.5
+
+#: What else results depend on: the committees of `Game` as they are, and the numbers above.
+RULES = "K=25, beta=1"
+
+_NAME = pa.dictionary(pa.int16(), pa.string())
+SCHEMA = pa.schema(
+    [
+        ("way", _NAME),
+        ("problem", _NAME),
+        ("n_labeled", pa.int32()),
+        ("draw", pa.int32()),
+        ("strategy", _NAME),
+        ("batch_size", pa.int32()),
+        *((metric.name, pa.float32()) for metric in METRICS),
+        ("seconds", pa.float32()),
+        ("rules", _NAME),
+    ]
+)
+
+
+class Task(NamedTuple):
+    """Draws of a setting that are played together, and the strategies that play."""
+
+    way: str
+    problem: str
+    n_labeled: int
+    draws: tuple[int, ...]
+    strategies: tuple[str, ...]
+
+
+def playable() -> tuple[str, ...]:
+    """Return the package's strategies that can be had by their name alone."""
+    return tuple(name for name in BUILT_IN if _needs_nothing(name))
+
+
+def _needs_nothing(name: str) -> bool:
+    entry = entry_of(name)
+    assert entry is not None, "a built-in strategy is registered"
+    try:
+        entry.make()
+    except InputError:  # one that has to be given a function
+        return False
+    return True
+
+
+def settings_of(problem: str) -> tuple[int, ...]:
+    """Return the numbers of labeled rows that a problem is played with."""
+    return N_LABELED_LARGE if problem.endswith(LARGE) else N_LABELED
+
+
+def sizes_of(problem: str, n_rows: int, n_labeled: int) -> tuple[int, ...]:
+    """Return the batch sizes that a problem of so many rows is played with."""
+    n_pool = n_rows - _n_test(n_rows) - n_labeled
+    sizes = BATCH_SIZES_LARGE if problem.endswith(LARGE) else BATCH_SIZES
+    return tuple(size for size in sizes if size <= MOST_OF_POOL * n_pool)
+
+
+def deal(problem: Problem, n_labeled: int, draw: int) -> Deal:
+    """Return the rows of a draw. The same test rows serve any number of labeled rows."""
+    seeds = np.random.SeedSequence([zlib.crc32(f"study/{problem.name}".encode()), draw])
+    rng = np.random.default_rng(seeds)
+    n_rows = len(problem.y)
+    order = rng.permutation(n_rows)
+    while len(np.unique(problem.y[order[:n_labeled]])) == 1:  # nothing can be learned from one class
+        order = rng.permutation(n_rows)
+    end = n_rows - _n_test(n_rows)
+    table = LabeledSet.of(problem.X.astype(np.float32), problem.y)
+    pool, test = np.sort(order[n_labeled:end]), np.sort(order[end:])
+    return Deal(table, order[:n_labeled], pool, test, int(seeds.generate_state(1)[0]))
+
+
+def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
+    """Return what a task gives, in the columns of `SCHEMA`: a row without a batch, then one for each cell."""
+    problem = load_problem(folder, task.problem)
+    way = make_way(task.way, len(problem.names))
+    sizes = sizes_of(task.problem, len(problem.y), task.n_labeled)
+    game = Game(way.picker, task.strategies, sizes)
+    deals = [deal(problem, task.n_labeled, draw) for draw in task.draws]
+    picks = [game.pick(each, device=device) for each in deals]
+    row_sets = [
+        [each.labeled, *(np.concatenate([each.labeled, rows]) for rows in picked.rows.values())]
+        for each, picked in zip(deals, picks, strict=True)
+    ]
+    scores = way.judge.scores(deals, row_sets, METRICS, device=device)
+    rows = []
+    for draw, picked, of_models in zip(task.draws, picks, scores, strict=True):
+        cells = [(NONE, 0, 0.0), *((*cell, picked.seconds[cell]) for cell in picked.rows)]
+        for (strategy, size, seconds), values in zip(cells, of_models.tolist(), strict=True):
+            rows.append(
+                {
+                    "way": task.way,
+                    "problem": task.problem,
+                    "n_labeled": task.n_labeled,
+                    "draw": draw,
+                    "strategy": strategy,
+                    "batch_size": size,
+                    **{metric.name: value for metric, value in zip(METRICS, values, strict=True)},
+                    "seconds": seconds,
+                    "rules": rules_of(problem),
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def rules_of(problem: Problem) -> str:
+    """Return everything that the results of a problem depend on, besides what its rows of results tell."""
+    return f"rows {problem.fingerprint}, {RULES}"
+
+
+def _n_test(n_rows: int) -> int:
+    return min(int(TEST_SHARE * n_rows), MOST_TEST)
