@@ -1,0 +1,147 @@
+"""`minmargin study`: every strategy on many real problems."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minmargin.checks import check_n_jobs
+from minmargin.cli.app import app
+from minmargin.cli.completion import complete_device
+from minmargin.cli.options import split
+from minmargin.cli.progress import progress_bars
+from minmargin.cli.show import make_console
+from minmargin.device import check_device
+from minmargin.errors import InputError
+from minmargin.execution import silent
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+# The leading \\b keeps the lines as they are, so that the example can be copied.
+_EXAMPLE = """\b
+Example:
+  minmargin study --pack
+  minmargin study --out study --ways logistic --draws 0:5 --n-jobs 4
+"""
+
+
+@app.command("study", epilog=_EXAMPLE)
+def study_command(
+    out: Annotated[
+        Path, typer.Option(help="The folder for results and a page; an interrupted study goes on from it.")
+    ] = Path("study"),
+    problems: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Only these, comma-separated or repeated; large: the large ones."),
+    ] = None,
+    ways: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Ways of learning: logistic, networks, boosting; default: all."),
+    ] = None,
+    strategies: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Only these; default: all that a name is enough for."),
+    ] = None,
+    draws: Annotated[
+        str, typer.Option(metavar="FIRST:END", help="Which draws: 0:50 are fifty, and so is 50.")
+    ] = "0:50",
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When to end, such as 90s, 9m or 2h.")
+    ] = None,
+    n_jobs: Annotated[int, typer.Option(help="How many processes play; -1 uses all cores.")] = -1,
+    device: Annotated[
+        str,
+        typer.Option(help="Where networks are trained: auto, cpu or cuda.", autocompletion=complete_device),
+    ] = "auto",
+    packed: Annotated[Path, typer.Option(help="The folder of the packed problems.")] = Path(".study-data"),
+    pack: Annotated[
+        bool, typer.Option("--pack", help="Pack the problems from the files of their sets, and leave.")
+    ] = False,
+    data_dir: Annotated[Path | None, typer.Option(help="The folder that has the sets, for --pack.")] = None,
+    page_only: Annotated[
+        bool, typer.Option("--page", help="Play nothing: write the page of the results that are there.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was played and where it is as JSON, for machines.")
+    ] = False,
+) -> None:
+    """Play every strategy on real problems, draw by draw, and write a page of what came out."""
+    from joblib import effective_n_jobs  # noqa: PLC0415 - slow to import
+
+    from minmargin.experiments.study.cells import playable  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.study.problems import (  # noqa: PLC0415 - slow to import
+        LARGE_PROBLEMS,
+        PROBLEMS,
+        check_problems,
+        pack_problems,
+    )
+    from minmargin.experiments.study.running import Study, run_study  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.study.ways import WAYS, check_ways  # noqa: PLC0415 - slow to import
+    from minmargin.strategies import resolve_strategy  # noqa: PLC0415 - slow to import
+
+    console = make_console()
+    named = split(problems)
+    if named == ["large"]:
+        named = list(LARGE_PROBLEMS)
+    if pack:
+        names = check_problems(named or (*PROBLEMS, *LARGE_PROBLEMS))
+        paths = pack_problems(packed, names, data_dir)
+        n_bytes = sum(path.stat().st_size for path in paths)
+        if as_json:
+            typer.echo(json.dumps({"problems": [str(path) for path in paths], "bytes": n_bytes}, indent=2))
+        else:
+            console.print(f"{len(paths)} problems, {n_bytes / 2**20:.1f} MiB: {packed}")
+        return
+    study = Study(
+        check_problems(named or PROBLEMS),
+        check_ways(split(ways) or list(WAYS)),
+        [resolve_strategy(name).name for name in split(strategies) or playable()],
+        _draws(draws),
+    )
+    told: dict[str, object] = {}
+    if not page_only:
+        with progress_bars() as progress:
+            ran = run_study(
+                study,
+                packed,
+                out,
+                n_jobs=effective_n_jobs(check_n_jobs(n_jobs)),
+                device=check_device(device),
+                time_limit=None if time_limit is None else _seconds(time_limit),
+                progress=silent if as_json else progress,
+            )
+        told = {"asked": ran.n_asked, "played": ran.n_played, "results": [str(path) for path in ran.results]}
+        if not as_json:
+            console.print(f"Played {ran.n_played:,} of {ran.n_asked:,} draws that were left: {out}")
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+
+
+def _draws(text: str) -> range:
+    """Return the draws that FIRST:END or a number of draws stands for.
+
+    >>> _draws("5"), _draws("2:4")
+    (range(0, 5), range(2, 4))
+    """
+    found = re.fullmatch(r"(?:(\d+):)?(\d+)", text)
+    if found is None or int(found[1] or 0) >= int(found[2]):
+        raise InputError(
+            f"--draws {text} must be a number of draws, or a first draw and an end, such as 0:50."
+        )
+    return range(int(found[1] or 0), int(found[2]))
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds of a time such as 90s, 9m or 2h.
+
+    >>> _seconds("90s"), _seconds("1.5m")
+    (90.0, 90.0)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if found is None:
+        raise InputError(f"--time-limit {text} must be a number with s, m or h, such as 90s, 9m or 2h.")
+    return float(found[1]) * _UNITS[found[2]]
