@@ -25,7 +25,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 _EXAMPLE = """\b
 Example:
   minmargin study --pack
-  minmargin study --out study --ways logistic --draws 0:5 --n-jobs 4
+  minmargin study --out studied --ways logistic --draws 0:5 --n-jobs 4
 """
 
 
@@ -73,6 +73,7 @@ def study_command(
     from joblib import effective_n_jobs  # noqa: PLC0415 - slow to import
 
     from minmargin.experiments.study.cells import playable  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.study.page import write_page  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.problems import (  # noqa: PLC0415 - slow to import
         LARGE_PROBLEMS,
         PROBLEMS,
@@ -117,8 +118,11 @@ def study_command(
         told = {"asked": ran.n_asked, "played": ran.n_played, "results": [str(path) for path in ran.results]}
         if not as_json:
             console.print(f"Played {ran.n_played:,} of {ran.n_asked:,} draws that were left: {out}")
+    page = write_page(out, out / "study.md", out / "pictures")
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps({**told, "page": str(page)}, indent=2))
+    else:
+        console.print(f"What they show: {page}")
 
 
 def _draws(text: str) -> range:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +32,8 @@ BATCH_SIZES_LARGE = (20_000,)
 TEST_SHARE, MOST_TEST = 1 / 3, 8000
 #: A batch is at most this part of the pool: of most rows, any strategy picks most.
 MOST_OF_POOL = 0.5
+
+_GPU_THREADS = 4  # draws that are picked for at a time on a GPU
 
 #: What else results depend on: the committees of `Game` as they are, and the numbers above.
 RULES = "K=25, beta=1"
@@ -86,18 +91,21 @@ def sizes_of(problem: str, n_rows: int, n_labeled: int) -> tuple[int, ...]:
     return tuple(size for size in sizes if size <= MOST_OF_POOL * n_pool)
 
 
-def deal(problem: Problem, n_labeled: int, draw: int) -> Deal:
-    """Return the rows of a draw. The same test rows serve any number of labeled rows."""
-    seeds = np.random.SeedSequence([zlib.crc32(f"study/{problem.name}".encode()), draw])
-    rng = np.random.default_rng(seeds)
-    n_rows = len(problem.y)
-    order = rng.permutation(n_rows)
-    while len(np.unique(problem.y[order[:n_labeled]])) == 1:  # nothing can be learned from one class
-        order = rng.permutation(n_rows)
-    end = n_rows - _n_test(n_rows)
+def deal(problem: Problem, n_labeled: int, draws: Sequence[int]) -> list[Deal]:
+    """Return the rows of some draws, which share a table. The same test rows serve any number of labeled rows."""
     table = LabeledSet.of(problem.X.astype(np.float32), problem.y)
-    pool, test = np.sort(order[n_labeled:end]), np.sort(order[end:])
-    return Deal(table, order[:n_labeled], pool, test, int(seeds.generate_state(1)[0]))
+    n_rows = len(problem.y)
+    end = n_rows - _n_test(n_rows)
+    deals = []
+    for draw in draws:
+        seeds = np.random.SeedSequence([zlib.crc32(f"study/{problem.name}".encode()), draw])
+        rng = np.random.default_rng(seeds)
+        order = rng.permutation(n_rows)
+        while len(np.unique(problem.y[order[:n_labeled]])) == 1:  # nothing can be learned from one class
+            order = rng.permutation(n_rows)
+        pool, test = np.sort(order[n_labeled:end]), np.sort(order[end:])
+        deals.append(Deal(table, order[:n_labeled], pool, test, int(seeds.generate_state(1)[0])))
+    return deals
 
 
 def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
@@ -106,8 +114,10 @@ def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
     way = make_way(task.way, len(problem.names))
     sizes = sizes_of(task.problem, len(problem.y), task.n_labeled)
     game = Game(way.picker, task.strategies, sizes)
-    deals = [deal(problem, task.n_labeled, draw) for draw in task.draws]
-    picks = [game.pick(each, device=device) for each in deals]
+    deals = deal(problem, task.n_labeled, task.draws)
+    # While one deal waits for a GPU, others can prepare what it does next.
+    with ThreadPoolExecutor(_GPU_THREADS if device == "cuda" else 1) as threads:
+        picks = list(threads.map(partial(game.pick, device=device), deals))
     row_sets = [
         [each.labeled, *(np.concatenate([each.labeled, rows]) for rows in picked.rows.values())]
         for each, picked in zip(deals, picks, strict=True)

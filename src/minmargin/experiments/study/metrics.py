@@ -6,6 +6,7 @@ A class that nobody has labeled is unknown to a model: its rows count as missed,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -74,10 +75,27 @@ class AveragePrecision:
 #: Every metric, the first being what the study decides by.
 METRICS: tuple[Scoring, ...] = (Accuracy(), BalancedAccuracy(), MinusLogLoss(), AveragePrecision())
 
-#: How a page calls each metric, what its differences are multiplied by there, and the unit that they have then.
+
+class Shown(NamedTuple):
+    """How a page shows differences of a metric.
+
+    Attributes:
+        name: what the metric is called.
+        unit: of the differences.
+        scale: what they are multiplied by to be in that unit.
+        digits: how many are shown after the point.
+    """
+
+    name: str
+    unit: str
+    scale: float
+    digits: int
+
+
+#: How pages show each metric.
 SHOWN = {
-    "accuracy": ("accuracy", 100.0, "points"),
-    "balanced_accuracy": ("balanced accuracy", 100.0, "points"),
-    "minus_log_loss": ("log loss", 1.0, "nats"),
-    "average_precision": ("average precision", 100.0, "points"),
+    "accuracy": Shown("accuracy", "points", 100.0, 2),
+    "balanced_accuracy": Shown("balanced accuracy", "points", 100.0, 2),
+    "minus_log_loss": Shown("log loss", "nats", 1.0, 3),
+    "average_precision": Shown("average precision", "points", 100.0, 2),
 }

@@ -22,6 +22,7 @@ from minmargin.compare.results import NONE
 from minmargin.device import Device, DeviceChoice, resolve_device
 from minmargin.execution import Progress
 from minmargin.experiments.study.cells import Task, play, rules_of, settings_of, sizes_of
+from minmargin.experiments.study.facts import write_facts
 from minmargin.experiments.study.parts import (
     check_rules,
     join_parts,
@@ -85,6 +86,7 @@ def run_study(
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     on_gpu = "networks" in study.ways and resolve_device(device) == "cuda"
+    write_facts(out, (load_problem(folder, name) for name in study.problems))
     tasks = plan(study, folder, read_results(out), out, together=on_gpu)
     n_asked = sum(len(task.draws) for task in tasks)
     n_played = 0
