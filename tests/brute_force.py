@@ -111,12 +111,16 @@ ROW_SCORES = {
 }
 
 
-def pick(strategy, base, members, vectors, labeled_vectors, batch_size, seed, out=(), X=None):
+def pick(
+    strategy, base, members, vectors, labeled_vectors, batch_size, seed, out=(), X=None, *, distinct=False
+):
     """Return the rows and scores of the batch that `strategy` must pick; the rows `out` score infinity.
 
-    `X` are the rows in the learner's form, if it is another one than that of the vectors.
+    `X` are the rows in the learner's form, if it is another one than that of the vectors. If rows must be distinct, no
+    two of the batch have the same vector.
     """
-    pool = Pool(base, members, vectors if X is None else X, vectors, labeled_vectors, seed, list(out))
+    X = vectors if X is None else X
+    pool = Pool(base, members, X, vectors, labeled_vectors, seed, list(out), distinct)
     return batch_of(strategy)(pool, batch_size)
 
 
@@ -156,7 +160,10 @@ def in_order(scores, seed):
 
 
 class Pool(NamedTuple):
-    """Everything that a strategy may know of a pool. The rows `out` must not be picked."""
+    """Everything that a strategy may know of a pool. The rows `out` must not be picked.
+
+    If it is `distinct`, no row must be picked that has the vector of another one.
+    """
 
     base: np.ndarray
     members: np.ndarray
@@ -165,6 +172,7 @@ class Pool(NamedTuple):
     labeled_vectors: np.ndarray
     seed: int
     out: list[int] = []  # noqa: RUF012 - never written to
+    distinct: bool = False
 
     def scores(self, formula):
         """Return a score of every row, which is infinite for the rows that are out."""
@@ -180,8 +188,27 @@ class Pool(NamedTuple):
         return np.array([np.inf if n in self.out else score for n, score in enumerate(scores)])
 
     def lowest(self, scores, batch_size):
-        rows = in_order(scores, self.seed)[:batch_size]
+        rows = np.array(self.first_of_each(in_order(scores, self.seed).tolist())[:batch_size])
         return rows, scores[rows]
+
+    def first_of_each(self, rows, taken=()):
+        """Return rows in their order, without those that look like one before them, or like one that is taken."""
+        if not self.distinct:
+            return list(rows)
+        vectors = dense(self.vectors)
+        seen = {tuple(vectors[row].tolist()) for row in taken}
+        found = []
+        for row in rows:
+            values = tuple(vectors[row].tolist())
+            if values not in seen:
+                found.append(row)
+                seen.add(values)
+        return found
+
+    def without_copies(self, scores):
+        """Return the pool in which all rows are out but the first of each kind, by a score."""
+        kept = self.first_of_each(row for row in in_order(scores, self.seed).tolist() if row not in self.out)
+        return self._replace(out=[row for row in range(len(scores)) if row not in kept])
 
 
 def pick_mix(pool, batch_size):
@@ -189,6 +216,7 @@ def pick_mix(pool, batch_size):
     uniform = pool.scores(ROW_SCORES["random"])
     by_margin, margins = pool.lowest(pool.scores(ROW_SCORES["margin"]), (batch_size + 1) // 2)
     rest = [row for row in in_order(uniform, pool.seed).tolist() if row not in by_margin]
+    rest = pool.first_of_each(rest, taken=by_margin)
     by_chance = np.array(rest[: batch_size - len(by_margin)], dtype=np.int64)
     return np.r_[by_margin, by_chance], np.r_[margins, uniform[by_chance]]
 
@@ -196,7 +224,7 @@ def pick_mix(pool, batch_size):
 def pick_soft_rank(pool, batch_size):
     """Return the rows whose ranks are drawn; the rows that are out have none."""
     by_margin = in_order(pool.scores(margin_of_mean), pool.seed).tolist()
-    ranked = [row for row in by_margin if row not in pool.out]
+    ranked = pool.first_of_each(row for row in by_margin if row not in pool.out)
     noise = SeedTree(pool.seed).gumbel(np.arange(len(ranked))).tolist()
     scores = [float(log(np.array(place + 1.0))) - noise[place] for place in range(len(ranked))]
     drawn = sorted(range(len(ranked)), key=lambda place: scores[place])[:batch_size]
@@ -214,6 +242,7 @@ def pick_centers(pool, batch_size):
 
 def pick_greedily(pool, centers, score_of, batch_size):
     """Return the greedy batch, with every cosine computed anew for every pick: O(B^2 n D)."""
+    pool = pool.without_copies(pool.scores(ROW_SCORES["margin"]))
     vectors = dense(pool.vectors)
     picked, scores = [], []
     for _ in range(batch_size):

@@ -48,6 +48,17 @@ def data():
     return X, y, pool
 
 
+@functools.cache
+def pool_rows(*, repeated):
+    """Return the pool; with `repeated`, sixty rows of it five times, in which zeros are of either sign."""
+    pool = data()[2]
+    if not repeated:
+        return pool
+    pool = np.tile(pool[:60], (5, 1))
+    pool[60:200][pool[60:200] == 0] = -0.0
+    return pool
+
+
 # --- pools: each makes a pool of the same rows ---------------------------------------------------------------
 
 
@@ -195,9 +206,9 @@ class Known(NamedTuple):
 
 
 @functools.cache
-def known(learner, *, named):
+def known(learner, *, named, repeated=False):
     """Return what brute force knows of the pool: from the models of the committee, and nothing else of it."""
-    X, _, pool = data()
+    X, pool = data()[0], pool_rows(repeated=repeated)
     scorer = committee(learner, named=named).scorer
     if isinstance(scorer, NetworkScorer):
         base, members = (
@@ -253,21 +264,28 @@ def word_weights(lines, words, rarity):
 
 
 @functools.cache
-def expected(learner, strategy, *, named):
+def expected(learner, strategy, *, named, distinct):
     """Return the rows and scores that brute force picks."""
-    base, members, vectors, labeled_vectors, X = known(learner, named=named)
-    return brute_force.pick(strategy, base, members, vectors, labeled_vectors, BATCH_SIZE, SEED, X=X)
+    base, members, vectors, labeled_vectors, X = known(learner, named=named, repeated=distinct)
+    return brute_force.pick(
+        strategy, base, members, vectors, labeled_vectors, BATCH_SIZE, SEED, X=X, distinct=distinct
+    )
 
 
-def check(learner, strategy, pool_kind):
-    """Assert that a selection is what brute force picks, to the bit."""
+def check(learner, strategy, pool_kind, *, distinct=False):
+    """Assert that a selection is what brute force picks, to the bit; if rows must be distinct, of a pool of copies."""
     named = pool_kind in {**FRAME_POOLS, **TEXT_FRAME_POOLS}
     with tempfile.TemporaryDirectory() as folder:
-        pool = POOLS[pool_kind](data()[2], Path(folder))
+        pool = POOLS[pool_kind](pool_rows(repeated=distinct), Path(folder))
         features = ["vector"] if pool_kind == "embedding column" else None
         batch = committee(learner, named=named).select(
-            pool, BATCH_SIZE, strategy=brute_force.made(strategy), features=features, chunk_size=50
+            pool,
+            BATCH_SIZE,
+            strategy=brute_force.made(strategy),
+            features=features,
+            distinct=distinct,
+            chunk_size=50,
         )
-    rows, scores = expected(learner, strategy, named=named)
+    rows, scores = expected(learner, strategy, named=named, distinct=distinct)
     assert batch.rows.tolist() == rows.tolist()
     np.testing.assert_array_equal(batch.scores, scores)

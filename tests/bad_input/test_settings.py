@@ -54,6 +54,41 @@ def test_a_batch_larger_than_a_generator_is_found_at_its_end() -> None:
     )
 
 
+@pytest.mark.parametrize("strategy", ["min-margin", "random", "random-margin-mix", "k-centers", "soft-rank"])
+def test_a_batch_larger_than_the_distinct_rows_is_found_at_the_end(strategy: str) -> None:
+    pool = np.repeat(np.unique(X, axis=0)[:50], 20, axis=0)
+    asked = {"pool": pool, "strategy": strategy, "distinct": True}
+    assert complaint(batch_size=51, **asked) == (
+        "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). "
+        "Use batch_size<=50, or distinct=False."
+    )
+    batch = pick(batch_size=50, **asked)
+    assert len(np.unique(pool[batch.rows], axis=0)) == 50
+
+
+def test_distinct_rows_are_those_that_are_not_excluded() -> None:
+    pool = np.repeat(np.unique(X, axis=0)[:50], 20, axis=0)
+    assert complaint(pool=pool, batch_size=50, distinct=True, exclude=range(40)) == (
+        "batch_size=50 is larger than the number of distinct rows (48 among 1,000 rows in the pool, 40 of them "
+        "excluded). Use batch_size<=48, or distinct=False."
+    )
+
+
+def test_a_strategy_that_takes_distinct_rows_always_cannot_be_told_otherwise() -> None:
+    class Always(mm.RandomMarginMix):
+        def shortlists(self, batch_size: int) -> Any:
+            return [each._replace(distinct=True) for each in super().shortlists(batch_size)]
+
+    pool = np.repeat(np.unique(X, axis=0)[:50], 20, axis=0)
+    assert complaint(pool=pool, batch_size=51, strategy=Always()) == (
+        "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). "
+        "Use batch_size<=50."
+    )
+    batch = pick(pool=pool, batch_size=50, strategy=Always())
+    assert batch.manifest["settings"]["distinct"] is False
+    assert batch.manifest["copies_passed_over"] > 0
+
+
 def test_repeated_ids_among_the_picks_warn_with_their_number() -> None:
     pool = POOL_FRAME.assign(id=[0, 1] * 75)
     with pytest.warns(mm.DataWarning) as caught:

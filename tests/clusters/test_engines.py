@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -54,6 +55,18 @@ def test_excluded_rows_are_known_everywhere(strategy, cluster, labeled, files):
     assert_same(there, here)
     assert not set(there.rows) & set(first.rows)
     assert there.manifest["excluded"] == here.manifest["excluded"] == {"asked": 40, "rows": 40}
+
+
+@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
+def test_copies_are_passed_over_everywhere(strategy, cluster, labeled, files):
+    pool = pa.concat_tables([pq.read_table(files.replace("*", "part-0")).slice(0, 500)] * 12)
+    committee = mm.fit_committee(*labeled, random_state=0)
+    settings = {"strategy": strategy, "id_column": "id", "distinct": True}
+    here = committee.select(pool, 200, **settings)
+    there = committee.select(pool, 200, engine=cluster.engine, **settings)
+    assert_same(there, here)
+    assert there.manifest["copies_passed_over"] == here.manifest["copies_passed_over"] > 0
+    assert len(set(there.ids)) == 200
 
 
 def test_a_table_in_memory_and_a_large_batch(cluster, labeled, files):

@@ -21,6 +21,13 @@ def in_turns(learners):
     ]
 
 
+@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_can_be_asked_for_distinct_rows(learner, strategy):
+    for pool_kind in pools_for(learner)[:2]:
+        check(learner, strategy, pool_kind, distinct=True)
+
+
 @pytest.mark.parametrize(
     ("learner", "strategy", "pool_kind"), in_turns([name for name in LEARNERS if name != "logistic"])
 )

@@ -21,6 +21,20 @@ def test_every_strategy_on_every_pool(strategy, pool_kind, request):
     check("logistic", strategy, pool_kind)
 
 
+@pytest.mark.parametrize(
+    ("strategy", "pool_kind"),
+    [
+        (strategy, [*NUMBER_POOLS][(5 * place + turn) % len(NUMBER_POOLS)])
+        for place, strategy in enumerate(BUILT_IN)
+        for turn in range(2)
+    ],
+)
+@pytest.mark.usefixtures("either_way")
+def test_every_strategy_can_be_asked_for_distinct_rows(strategy, pool_kind):
+    """Each meets two kinds of pool, whose rows come five times."""
+    check("logistic", strategy, pool_kind, distinct=True)
+
+
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
 @pytest.mark.parametrize("strategy", [*brute_force.ROW_SCORES])
