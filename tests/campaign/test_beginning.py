@@ -108,7 +108,7 @@ def test_settings_of_an_earlier_version_are_read(begin):
     begin()
     path = Path("flowers/settings.json")
     settings = json.loads(path.read_text())
-    del settings["learner_folder"]
+    del settings["learner_folder"], settings["distinct"]
     path.write_text(json.dumps(settings))
     assert len(mm.Campaign.open("flowers").next(n_jobs=1)) == 7
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -46,6 +47,20 @@ def test_a_round_is_the_batch_that_select_gives_for_the_same_labels_exclusions_a
         assert batch.scores.tolist() == direct.scores.tolist()
         excluded = [*excluded, *batch.ids.tolist()]
         campaign.add_labels(answers(batch), n_jobs=1)
+
+
+def test_a_round_passes_over_copies_if_the_campaign_was_begun_so(begin):
+    for number in range(2):  # the pool once more, under other ids
+        rows = pq.read_table(f"pool/{number}.parquet")
+        ids = pa.array([f"again-{each}" for each in rows["row_id"].to_pylist()])
+        place = rows.column_names.index("row_id")
+        pq.write_table(rows.set_column(place, "row_id", ids), f"pool/{number + 2}.parquet")
+    plain, campaign = begin("plain"), begin(distinct=True)
+    assert "copies_passed_over" not in plain.next(60, n_jobs=1).manifest
+    batch = mm.Campaign.open(campaign.folder).next(60, n_jobs=1)
+    picked = campaign.batch().select(["a", "b", "c", "d"]).to_pylist()
+    assert len({tuple(row.values()) for row in picked}) == 60
+    assert batch.manifest["copies_passed_over"] > 0
 
 
 @settings(max_examples=10)

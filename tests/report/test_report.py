@@ -118,6 +118,14 @@ def test_the_call_that_repeats_it_repeats_it(page: ParsedPage, batch: mm.Batch) 
     np.testing.assert_array_equal(again.rows, batch.rows)
 
 
+def test_the_call_says_that_rows_are_distinct(tmp_path: Path) -> None:
+    pool = pd.concat([POOL] * 3, ignore_index=True)
+    batch = mm.select(POOL.loc[::5, NAMES], SPECIES[::5], pool, 20, distinct=True, **SETTINGS)
+    page = ParsedPage(batch.report(tmp_path / "x.html"))
+    assert "distinct=True," in page.text
+    assert f"copies passed over{batch.manifest['copies_passed_over']}" in page.sentences()
+
+
 def test_the_manifest_is_there_whole(page: ParsedPage, batch: mm.Batch) -> None:
     assert batch.manifest["labeled"]["fingerprint"] in page.text
     assert f'"seed": {batch.manifest["settings"]["seed"]}' in page.text

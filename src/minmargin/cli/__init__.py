@@ -43,7 +43,7 @@ _HOW_TO_REPORT = (
 _ARGUMENT = re.compile(
     r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
     r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
-    r"|unlabeled_ok|requeue|replace|new_classes)"
+    r"|unlabeled_ok|requeue|replace|new_classes|distinct)"
     r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
 _OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
@@ -100,11 +100,15 @@ def with_flags(message: str) -> str:
     'Go on without them with --even-so, or use --new-classes.'
     >>> with_flags("Name it as id_column. The pool has 3 features. Use batch_size<=3.")
     'Name it as --id-column. The pool has 3 features. Use --batch-size <= 3.'
+    >>> with_flags("Use batch_size<=50, or distinct=False.")
+    'Use --batch-size <= 50, or --no-distinct.'
     """
 
     def spell(found: re.Match[str]) -> str:
         name, relation, _, value, alone = found.groups(default="")
         flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
+        if value == "False":
+            return flag.replace("--", "--no-", 1)
         value = "" if value == "True" else value.replace("[...]", "NAMES")
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 

@@ -96,13 +96,14 @@ def survey_pool(batch: Batch, origin: Origin, *, columns: Sequence[str], progres
     margin = cast("RowScore", resolve_strategy("margin"))
     row_score = isinstance(origin.strategy, RowScore)
     by = cast("RowScore", origin.strategy) if row_score else margin
+    distinct = bool(batch.manifest["settings"].get("distinct", False))  # plain margin is asked for the same
     places = np.union1d(evenly(len(batch), N_COMPARED), np.arange(min(len(batch), N_LISTED)))
     few, all_of_margin, missing = _which_vectors(origin, N_SAMPLED + len(places), len(batch))
     sample, picks, by_margin = origin.shortlist(
         [
             Shortlist(_Sampled(), N_SAMPLED, few, _Notes(by)),
             Shortlist(_Listed(np.sort(batch.rows[places])), len(places), few, _Notes(by, closely=True)),
-            Shortlist(margin, len(batch), all_of_margin, _Notes(margin)),
+            Shortlist(margin, len(batch), all_of_margin, _Notes(margin), distinct=distinct),
         ],
         columns=columns,
         progress=progress,

@@ -26,8 +26,8 @@ from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Cut, Details, KeysOf, LastPlace, Near, TopB
 
-# What is kept of any row: its number, its score and its tie, in 8 bytes each; four reasons, in 4.
-_ROW_BYTES = 3 * 8 + 4 * 4
+# What is kept of any row: its number, its score and its tie, in 8 bytes each; four reasons, in 4; a key, if asked for.
+_ROW_BYTES, _KEY_BYTES = 3 * 8 + 4 * 4, 2 * 8
 
 
 class Deciders(NamedTuple):
@@ -164,7 +164,8 @@ class Shortlisting:
             of_block = float(n_bytes(candidates.vectors))
         else:
             carried = candidates.carried
-            of_block = _ROW_BYTES * len(candidates) + (0 if carried is None else carried.estimated_size())
+            of_row = _ROW_BYTES + (_KEY_BYTES if self.shortlist.distinct else 0)
+            of_block = of_row * len(candidates) + (0 if carried is None else carried.estimated_size())
         check(n_wanted, of_block / max(len(candidates), 1))
 
     def _decide(self, candidates: Candidates) -> int:

@@ -56,7 +56,7 @@ class RandomMarginMix:
         """Return the margin half, then the first random rows that are not in it, nor copies of such."""
         by_margin, by_chance = shortlists
         taken = np.isin(by_chance.rows, by_margin.rows)
-        if KEY in by_margin.details and KEY in by_chance.details:  # distinct rows: then copies are taken, too
+        if KEY in by_margin.details:  # rows must be distinct: then copies of these are taken, too
             keys, others = (cast("Keys", each.details[KEY]) for each in (by_chance, by_margin))
             taken |= are_among(keys, others)
         fresh = np.flatnonzero(~taken)
