@@ -112,15 +112,26 @@ ROW_SCORES = {
 
 
 def pick(
-    strategy, base, members, vectors, labeled_vectors, batch_size, seed, out=(), X=None, *, distinct=False
+    strategy,
+    base,
+    members,
+    vectors,
+    labeled_vectors,
+    batch_size,
+    seed,
+    out=(),
+    X=None,
+    *,
+    embedding=None,
+    distinct=False,
 ):
     """Return the rows and scores of the batch that `strategy` must pick; the rows `out` score infinity.
 
-    `X` are the rows in the learner's form, if it is another one than that of the vectors. If rows must be distinct, no
-    two of the batch have the same vector.
+    `X` are the rows in the learner's form, and `embedding` what the base's last layer sees, if these are others than
+    the vectors. If rows must be distinct, no two of the batch have the same vector.
     """
-    X = vectors if X is None else X
-    pool = Pool(base, members, X, vectors, labeled_vectors, seed, list(out), distinct)
+    X, embedding = (vectors if given is None else given for given in (X, embedding))
+    pool = Pool(base, members, X, vectors, labeled_vectors, seed, list(out), distinct, embedding)
     return batch_of(strategy)(pool, batch_size)
 
 
@@ -173,6 +184,11 @@ class Pool(NamedTuple):
     seed: int
     out: list[int] = []  # noqa: RUF012 - never written to
     distinct: bool = False
+    embedding: np.ndarray | None = None
+
+    def seen(self, row):
+        """Return what the base's last layer sees of a row, and a 1."""
+        return [*dense(self.embedding)[row].astype(np.float64).tolist(), 1.0]
 
     def scores(self, formula):
         """Return a score of every row, which is infinite for the rows that are out."""
@@ -258,18 +274,43 @@ def pick_greedily(pool, centers, score_of, batch_size):
 
 def pick_badge(pool, batch_size):
     """Return gradients that lie apart; then, if too few are different, the lowest margins."""
+    pool = pool.without_copies(pool.scores(ROW_SCORES["margin"]))
     rows = [n for n in range(len(pool.base)) if n not in pool.out]
-    vectors = dense(pool.vectors)
-    embeddings = []
-    for n in rows:
-        p = pool.base[n].tolist()
-        gradient = [each - (code == p.index(max(p))) for code, each in enumerate(p)]
-        embeddings.append((gradient, [*vectors[n].astype(np.float64).tolist(), 1.0]))
-    places, distances = Apart(embeddings).pick(batch_size, *chances(pool.seed, rows))
-    picked = [rows[place] for place in places]
     in_line = in_order(pool.scores(ROW_SCORES["margin"]), pool.seed).tolist()
+    return pick_apart(
+        pool, rows, in_line, [(gradient(pool.base[n].tolist()), pool.seen(n)) for n in rows], batch_size
+    )
+
+
+def pick_spread(pool, batch_size, oversample=4):
+    """Return rows drawn in proportion to how unsure the members' mean is, no two alike, of those that lie apart."""
+    unsure = pool.scores(
+        lambda row: -float(log(np.array(max(length(gradient(mean_scores(row))), 1e-300)))) - row.noise
+    )
+    drawn = [n for n in in_order(unsure, pool.seed).tolist() if n not in pool.out]
+    drawn = pool._replace(distinct=True).first_of_each(drawn)[: oversample * batch_size]
+    rows, embeddings = sorted(drawn), []
+    for n in rows:
+        by = math.sqrt(length(pool.seen(n)))
+        of_members = [mean(of_class) for of_class in pool.members[:, n].T.tolist()]
+        embeddings.append((gradient(of_members), [value / by for value in pool.seen(n)]))
+    return pick_apart(pool, rows, drawn, embeddings, batch_size)
+
+
+def pick_apart(pool, rows, in_line, embeddings, batch_size):
+    """Return rows whose embeddings lie apart; then, if too few are different, others as they stand in line."""
+    places, squares = Apart(embeddings).pick(batch_size, *chances(pool.seed, rows))
+    picked = [rows[place] for place in places]
     rest = [row for row in in_line if row not in picked][: batch_size - len(picked)]
-    return np.array(picked + rest), np.array([0.0 - each for each in distances] + [0.0] * len(rest))
+    return np.array(picked + rest), np.array([0.0 - math.sqrt(each) for each in squares] + [0.0] * len(rest))
+
+
+def gradient(p):
+    return [each - (code == p.index(max(p))) for code, each in enumerate(p)]
+
+
+def length(vector):
+    return math.sqrt(dot(vector, vector))
 
 
 def chances(seed, rows):
@@ -281,8 +322,9 @@ def chances(seed, rows):
 def pick_cluster_margin(pool, batch_size, oversample=10, n_clusters=None):
     """Return the lowest margins, one from each cluster in turn."""
     margins = pool.scores(ROW_SCORES["margin"])
+    pool = pool.without_copies(margins)
     n_kept = min(oversample * batch_size, len(margins) - len(pool.out))
-    by_margin = in_order(margins, pool.seed)[:n_kept].tolist()
+    by_margin = in_order(pool.scores(ROW_SCORES["margin"]), pool.seed)[:n_kept].tolist()
     cluster_of = clusters(pool, sorted(by_margin), n_clusters or min(batch_size, 1000))
     waiting = {}
     for row in by_margin:
@@ -329,6 +371,7 @@ BATCHES = {
     "balanced-margin": pick_balanced,
     "k-centers": pick_centers,
     "badge": pick_badge,
+    "spread": pick_spread,
     "cluster-margin": pick_cluster_margin,
 }
 
@@ -442,6 +485,13 @@ def linear_class_scores(X, weights, intercepts, *, softmax=True):
 def network_class_scores(X, networks, center):
     """Return (K, n, C): class scores of networks, in plain numpy."""
     return probabilities(network_logits(X, networks, center))
+
+
+def last_hidden_layer(X, networks, center):
+    """Return (n, H): what the last layer of the first network is given."""
+    before = type(networks)(networks.weights[:-1], networks.biases[:-1])
+    outputs = network_logits(X, before, center)[0]
+    return np.where(outputs <= 0.0, 0.0, outputs)
 
 
 def network_logits(X, networks, center):

@@ -196,13 +196,17 @@ def committee(learner, *, named):
 
 
 class Known(NamedTuple):
-    """The pool's class scores (n, C) and (K, n, C), its vectors and the labeled set's, and the rows for true-margin."""
+    """The pool's class scores (n, C) and (K, n, C), its vectors and the labeled set's, and the rows for true-margin.
+
+    Also what the base's last layer sees, if that is something else than the vectors.
+    """
 
     base: np.ndarray
     members: np.ndarray
     vectors: np.ndarray
     labeled_vectors: np.ndarray
     X: np.ndarray
+    embedding: np.ndarray | None = None
 
 
 @functools.cache
@@ -215,7 +219,8 @@ def known(learner, *, named, repeated=False):
             brute_force.network_class_scores(pool, networks.scaled(scorer.scale), scorer.center)
             for networks in (scorer.base, scorer.members)
         )
-        return Known(base[0], members, scorer.vectors(pool), scorer.vectors(X), pool)
+        hidden = brute_force.last_hidden_layer(pool, scorer.base.scaled(scorer.scale), scorer.center)
+        return Known(base[0], members, scorer.vectors(pool), scorer.vectors(X), pool, hidden)
     if isinstance(scorer, LinearScorer):
         if isinstance(scorer, TextScorer):
             words = scorer.expansion
@@ -266,9 +271,18 @@ def word_weights(lines, words, rarity):
 @functools.cache
 def expected(learner, strategy, *, named, distinct):
     """Return the rows and scores that brute force picks."""
-    base, members, vectors, labeled_vectors, X = known(learner, named=named, repeated=distinct)
+    of_pool = known(learner, named=named, repeated=distinct)
     return brute_force.pick(
-        strategy, base, members, vectors, labeled_vectors, BATCH_SIZE, SEED, X=X, distinct=distinct
+        strategy,
+        of_pool.base,
+        of_pool.members,
+        of_pool.vectors,
+        of_pool.labeled_vectors,
+        BATCH_SIZE,
+        SEED,
+        X=of_pool.X,
+        embedding=of_pool.embedding,
+        distinct=distinct,
     )
 
 

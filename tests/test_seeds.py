@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 import minmargin as mm
-from minmargin.seeds import SeedTree, hash_rows
+from minmargin.hashes import hash_rows
+from minmargin.seeds import SeedTree
 
 ROWS = np.arange(200_000)
 

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError
+from minmargin.hashes import hash_rows
 from minmargin.margins import gumbel
 
 # The branches of the tree. They are part of what makes a batch reproducible: never renumber them.
 _BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE, _PROPOSALS = range(7)
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Weyl sequence step of splitmix64
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,12 @@ class SeedTree:
 
     def noise_bits(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the 64 bits of which each pool row's noise is made: more bits, no less noise."""
-        return hash_rows(self._key(_NOISE), rows)
+        return hash_rows(self.noise_key, rows)
+
+    @property
+    def noise_key(self) -> np.uint64:
+        """The key of these bits, for `hash_rows`."""
+        return self._key(_NOISE)
 
     def gumbel(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the standard Gumbel noise of each pool row, a number between -3.7 and 36.8."""
@@ -88,12 +92,3 @@ class SeedTree:
 
 def _to_unit_interval(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
     return np.asarray((bits >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
-
-
-def hash_rows(key: np.uint64, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of (key, row) for each row: the splitmix64 generator, by counter."""
-    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
-        z = key + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(z ^ (z >> np.uint64(31)), dtype=np.uint64)

@@ -71,7 +71,7 @@ def shortlisted(scores, size, cuts, slack, silent, excluded, threads=None, share
             rows, scores[start:stop, None], OneModel(), seeds=SEEDS, device="cpu", carried=carried
         )
         places = np.array([row - start for row in rows if row in excluded], np.intp)
-        n_decided += making.take_in(CandidateBlock(candidates, start, places, len(scores), lambda: None))
+        n_decided += making.take_in(CandidateBlock(candidates, start, places, len(scores), lambda: None, 2))
     n_decided += making.decide_rest()
     return making.top.finish(), n_decided
 

@@ -20,13 +20,13 @@ def committee():
     return mm.fit_committee(X, Y, n_models=0, random_state=3)
 
 
-def test_badge_begins_with_the_longest_gradient_and_has_minus_its_square_as_score(committee):
+def test_badge_begins_with_the_longest_gradient_and_has_minus_its_length_as_score(committee):
     base = committee.scorer.base_scores(POOL)
     gradients = base - np.eye(3)[base.argmax(axis=1)]
     squares = (gradients**2).sum(axis=1) * ((POOL**2).sum(axis=1) + 1.0)
     batch = committee.select(POOL, 5, strategy="badge")
     assert batch.rows[0] == squares.argmax()
-    assert batch.scores[0] == pytest.approx(-squares.max())
+    assert batch.scores[0] == pytest.approx(-np.sqrt(squares.max()))
     assert (batch.scores < 0).all()
     assert (batch.member == -1).all()
 

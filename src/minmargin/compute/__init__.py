@@ -16,6 +16,7 @@ from minmargin.compute.apart import Embedding, pick_apart
 from minmargin.compute.base import Models, Screen
 from minmargin.compute.models import cosine_functions, linear_models, network_models, rows_in_small_work
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
+from minmargin.compute.noise import noisy_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,9 +31,11 @@ __all__ = [
     "fits_into_gpu",
     "glorot",
     "join",
+    "last_hidden_layer",
     "linear_models",
     "network_logits",
     "network_models",
+    "noisy_rows",
     "pick_apart",
     "pick_on_gpu",
     "rows_in_small_work",
@@ -76,6 +79,15 @@ def network_logits(rows: Tensor, weights: Sequence[Tensor], biases: Sequence[Ten
     from minmargin.compute.gpu import plain  # noqa: PLC0415 - imports torch
 
     return plain.network_logits(rows, weights, biases)[0]
+
+
+def last_hidden_layer(
+    networks: DenseNetworks, center: NDArray[np.float32], X: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """Return (n, H): what the last layer of the first network is given of (n, D) rows, canonically."""
+    from minmargin.compute.networks import forward  # noqa: PLC0415 - imports numba
+
+    return forward.last_hidden_layer(networks, center, X)
 
 
 def compiled_code_folder() -> str | None:

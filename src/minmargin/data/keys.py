@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.data.rows import Matrix
-from minmargin.seeds import hash_rows
+from minmargin.hashes import hash_rows
 
 #: (n, 2): the two halves of each row's key.
 Keys: TypeAlias = NDArray[np.uint64]

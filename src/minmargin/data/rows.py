@@ -79,10 +79,24 @@ def concat_rows(parts: Sequence[Rows]) -> Rows:
 
 
 class Block(NamedTuple):
-    """The pool rows first_row, first_row + 1, ..., one run of a fixed grid."""
+    """The pool rows first_row, first_row + 1, ..., one run of a fixed grid; or, of a pool at hand, rows from anywhere.
+
+    Attributes:
+        first_row: the number of the first row.
+        data: the rows.
+        scattered: (n,) the numbers of rows from anywhere; None for a run.
+    """
 
     first_row: int
     data: Rows
+    scattered: NDArray[np.int64] | None = None
+
+    @property
+    def rows(self) -> NDArray[np.int64] | range:
+        """The rows' numbers in the pool."""
+        if self.scattered is not None:
+            return self.scattered
+        return range(self.first_row, self.first_row + count_rows(self.data))
 
 
 def blocks(

@@ -7,13 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners.base import Learner, LearnerLike, LearnerName, Preprocess, Preprocessor, Scorer
+from minmargin.learners.base import (
+    Embedder,
+    Learner,
+    LearnerLike,
+    LearnerName,
+    Preprocess,
+    Preprocessor,
+    Scorer,
+)
 from minmargin.learners.logistic import LogisticLearner
 from minmargin.learners.mlp import MLPLearner
 from minmargin.learners.text import TextLearner
 
 __all__ = [
     "LEARNERS",
+    "Embedder",
     "Learner",
     "LearnerLike",
     "LearnerName",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,15 @@ class Scorer(Protocol):
 
     def vectors(self, X: Any) -> Matrix:
         """Return (n, D): the rows as the learner's last step sees them, for cosine distances."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A scorer whose base ends in a linear layer that sees something else than `vectors`."""
+
+    def embedding(self, X: Any) -> Matrix:
+        """Return (n, D): what the base's last linear layer sees."""
         ...
 
 

@@ -95,6 +95,8 @@ class Exclusion:
         """Return where in a block the rows stand that are out, in order."""
         if self.column is None:
             rows = self.values.to_numpy()
+            if block.scattered is not None:
+                return np.flatnonzero(np.isin(block.scattered, rows))
             start, stop = np.searchsorted(rows, [block.first_row, block.first_row + count_rows(block.data)])
             return cast("NDArray[np.intp]", rows[start:stop] - block.first_row)
         return np.flatnonzero(self._are_out(_to_arrow(cast("Frame", block.data)[self.column])))

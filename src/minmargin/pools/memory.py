@@ -7,9 +7,10 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.rows import Rows, count_rows, slice_rows
+from minmargin.data.rows import Rows, count_rows, slice_rows, take_rows
 from minmargin.data.schema import Schema, schema_of
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools.base import Wanted
@@ -40,6 +41,15 @@ class MemoryPool:
         """Return the rows of units first..stop-1 at once: nothing is read."""
         for rows in self.chunks(wanted, chunk_size):
             yield slice_rows(rows, first * self._unit, min(stop * self._unit, self.n_rows))
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the rows are numbers, not columns of a frame or objects."""
+        return not isinstance(self._rows, nw.DataFrame) and self._rows.dtype.kind in "fiub"
+
+    def take(self, rows: NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        return take_rows(self._rows, rows)
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool."""

@@ -139,8 +139,14 @@ def _reasons(batch: Batch, survey: Survey | None, n: int) -> list[str]:
         notes = survey.picks.notes
         scores = list(zip(notes["first_score"][:n].tolist(), notes["second_score"][:n].tolist(), strict=True))
     return [
-        words.reason(strategy, member, first, second, score)
-        for member, (first, second), score in zip(
-            batch.member[:n].tolist(), batch.top_classes[:n].tolist(), scores, strict=True
+        words.reason(strategy, member, first, second, score) + words.distance(strategy, place, of_row)
+        for place, (member, (first, second), score, of_row) in enumerate(
+            zip(
+                batch.member[:n].tolist(),
+                batch.top_classes[:n].tolist(),
+                scores,
+                batch.scores[:n].tolist(),
+                strict=True,
+            )
         )
     ]

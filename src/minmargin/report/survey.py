@@ -13,9 +13,9 @@ from scipy import sparse
 from minmargin.data.rows import Frame, Matrix, take_rows
 from minmargin.errors import InputError, MinMarginError
 from minmargin.execution import Progress
+from minmargin.hashes import hash_rows
 from minmargin.margins import ScoreName
 from minmargin.scan.rereading import Origin
-from minmargin.seeds import hash_rows
 from minmargin.strategies import Needs, Reasons, RowScore, Shortlist, resolve_strategy
 from minmargin.strategies.base import Contest
 from minmargin.strategies.candidates import Candidates
@@ -96,13 +96,15 @@ def survey_pool(batch: Batch, origin: Origin, *, columns: Sequence[str], progres
     margin = cast("RowScore", resolve_strategy("margin"))
     row_score = isinstance(origin.strategy, RowScore)
     by = cast("RowScore", origin.strategy) if row_score else margin
+    # In whatever way a strategy finishes, rows were shortlisted first, and that is what reasons speak of.
+    reasons = by if row_score else origin.strategy.shortlists(len(batch))[0].by
     distinct = bool(batch.manifest["settings"].get("distinct", False))  # plain margin is asked for the same
     places = np.union1d(evenly(len(batch), N_COMPARED), np.arange(min(len(batch), N_LISTED)))
     few, all_of_margin, missing = _which_vectors(origin, N_SAMPLED + len(places), len(batch))
     sample, picks, by_margin = origin.shortlist(
         [
             Shortlist(_Sampled(), N_SAMPLED, few, _Notes(by)),
-            Shortlist(_Listed(np.sort(batch.rows[places])), len(places), few, _Notes(by, closely=True)),
+            Shortlist(_Listed(np.sort(batch.rows[places])), len(places), few, _Notes(by, reasons)),
             Shortlist(margin, len(batch), all_of_margin, _Notes(margin), distinct=distinct),
         ],
         columns=columns,
@@ -191,11 +193,11 @@ class _Listed:
 class _Notes:
     """What is kept of a row: its score, where it lies if it has two numbers, and if it is one, its text.
 
-    Looked at `closely`, also what its reason is: the scores of the two classes that it is torn between.
+    With `reasons`, also what these say: the scores of the two classes that it is torn between.
     """
 
     by: RowScore
-    closely: bool = False
+    reasons: RowScore | None = None
 
     def __call__(self, candidates: Candidates) -> dict[str, NDArray[Any]]:
         notes: dict[str, NDArray[Any]] = {"strategy_score": self.by.score(candidates)}
@@ -204,17 +206,18 @@ class _Notes:
             notes |= {"x": X[:, 0], "y": X[:, 1]}
         if isinstance(X, np.ndarray) and X.ndim == 1:
             notes["text"] = X
-        if self.closely:
-            notes |= self._contest(candidates)
+        if self.reasons is not None:
+            notes |= self._contest(self.reasons, candidates)
         return notes
 
-    def _contest(self, candidates: Candidates) -> dict[str, NDArray[Any]]:
-        member, first, second = self.by.explain(candidates)
-        if self.by.contest == "mean":
+    @staticmethod
+    def _contest(by: RowScore, candidates: Candidates) -> dict[str, NDArray[Any]]:
+        member, first, second = by.explain(candidates)
+        if by.contest == "mean":
             scores = candidates.mean_scores
-        elif self.by.contest == "votes":
+        elif by.contest == "votes":
             scores = candidates.votes
-        elif self.by.needs == "members" and (member >= 0).all():
+        elif by.needs == "members" and (member >= 0).all():
             members = candidates.member_margins
             closest = np.array_equal(member, members.margins.argmin(axis=0))
             each = np.arange(len(candidates))

@@ -54,6 +54,18 @@ def reason(
     return f"{who} {scores[0]:.{digits}f} to {first}, {scores[1]:.{digits}f} to {second}"
 
 
+def distance(strategy: str, place: int, score: float) -> str:
+    """Return how far a row lies from other picks, where its score says so.
+
+    >>> distance("spread", 0, -0.91), distance("spread", 4, -0.1234), distance("margin", 4, 0.1)
+    ('; the first pick', '; 0.123 from the nearest pick before it', '')
+    """
+    entry = entry_of(strategy)
+    if entry is None or not entry.apart:
+        return ""
+    return f"; {0.0 - score:.3g} from the nearest pick before it" if place else "; the first pick"
+
+
 def _digits_apart(first: float, second: float) -> int:
     """Return the digits after the point by which two numbers can be told apart, six at most."""
     return next((digits for digits in range(3, 6) if f"{first:.{digits}f}" != f"{second:.{digits}f}"), 6)

@@ -24,7 +24,9 @@ from minmargin.learners.linear import LinearScorer
 from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
+from minmargin.pools.memory import MemoryPool
 from minmargin.scan.engines import run_locally
+from minmargin.scan.noise import noisiest_first
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
@@ -157,13 +159,24 @@ class Scan:
         # Rows that screens leave are few, and may cost much each: they are shared out among threads of their own.
         with one_thread_each(), ThreadPoolExecutor(effective_n_jobs(self.execution.n_jobs)) as threads:
             deciders = self._deciders(threads)
+            by_noise = self._can_go_by_noise(shortlists)
+            may_wait = self.models.scorer.rowwise and not by_noise
             making = [
-                Shortlisting(shortlist, self._screen(shortlist), self.models.seeds, deciders=deciders)
+                Shortlisting(
+                    shortlist,
+                    self._screen(shortlist),
+                    self.models.seeds,
+                    deciders=deciders,
+                    may_wait=may_wait,
+                )
                 for shortlist in shortlists
             ]
             work = functools.partial(self._take_in, making)
-            parts = self._run(work, lambda part: part.rows, screened=_all_screened(making))
-            counts = functools.reduce(Counts.plus, parts).plus(_decide_rest(making))
+            if by_noise:
+                counts = self._run_by_noise(work, making[0])
+            else:
+                parts = self._run(work, lambda part: part.rows, screened=_all_screened(making))
+                counts = functools.reduce(Counts.plus, parts).plus(_decide_rest(making))
         return Shortlisted.of([each.top for each in making], counts)
 
     def shortlist_fragment(
@@ -180,7 +193,13 @@ class Scan:
         """
         pool = check_divisible(self.matched.pool, "A fragment")
         making = [
-            Shortlisting(shortlist, self._screen(shortlist), self.models.seeds, last_place=last_place)
+            Shortlisting(
+                shortlist,
+                self._screen(shortlist),
+                self.models.seeds,
+                last_place=last_place,
+                may_wait=self.models.scorer.rowwise,
+            )
             for shortlist, last_place in zip(shortlists, last_places, strict=True)
         ]
         counts = Counts()
@@ -242,7 +261,9 @@ class Scan:
         excluded = () if matched.exclusion is None else matched.exclusion.places(block)
         n_rows = matched.n_left or n_read
         screened = n_read > self._n_unscreened
-        taken = CandidateBlock(candidates, block.first_row, excluded, n_rows, check, screened)
+        taken = CandidateBlock(
+            candidates, block.first_row, excluded, n_rows, check, self.models.n_classes, screened
+        )
         n_decided = sum(each.take_in(taken) for each in making)
         return Counts(len(candidates), len(excluded), n_decided)
 
@@ -254,12 +275,13 @@ class Scan:
         X, check = convert(block.data, matched.features, first_row=block.first_row, what="pool")
         if models.preprocessor is not None:
             X = models.preprocessor.transform(X)
-        rows = range(block.first_row, block.first_row + count_rows(block.data))
         carried = cast("Frame", block.data).select(list(matched.carried)) if matched.carried else None
         scorer = models.scorer
-        if rows.stop > self._n_unscreened and isinstance(scorer, LinearScorer):
+        if block.first_row + count_rows(block.data) > self._n_unscreened and isinstance(scorer, LinearScorer):
             scorer = scorer.by_kernels
-        return Candidates(rows, X, scorer, seeds=models.seeds, device=self.device, carried=carried), check
+        return Candidates(
+            block.rows, X, scorer, seeds=models.seeds, device=self.device, carried=carried
+        ), check
 
     def _run(
         self, work: Callable[[Block], Any], size_of: Callable[[Any], int], *, screened: bool
@@ -279,6 +301,45 @@ class Scan:
             execution.progress("scanning", done, total)
         if done == 0:
             raise empty_pool(self.matched)
+
+    def _can_go_by_noise(self, shortlists: Sequence[Shortlist]) -> bool:
+        """Return whether rows may be visited in the order of their noise.
+
+        That takes a pool of numbers at hand, and models that score each row by itself.
+        """
+        pool, models = self.matched.pool, self.models
+        return (
+            len(shortlists) == 1
+            and shortlists[0].floor is not None
+            and shortlists[0].size is not None
+            and isinstance(pool, MemoryPool)
+            and pool.is_numeric
+            and models.scorer.rowwise
+            and models.preprocessor is None
+        )
+
+    def _run_by_noise(self, work: Callable[[Block], Counts], making: Shortlisting) -> Counts:
+        """Let a shortlist take in the rows of a pool at hand, those with the most noise first."""
+        pool, execution, size = (
+            cast("MemoryPool", self.matched.pool),
+            self.execution,
+            making.shortlist.size or 0,
+        )
+        execution.progress("scanning", 0, pool.n_rows)
+        rows = noisiest_first(
+            self.models.seeds,
+            pool.n_rows,
+            size,
+            block_size=min(max(size // 4, _SMALLEST_BLOCK), _FIRST_BLOCK),
+            reach=lambda: making.reach(self.models.n_classes),
+        )
+        blocks = (Block(0, pool.take(each), each) for each in rows)
+        n_decided = sum(
+            part.decided for part in run_locally(work, blocks, effective_n_jobs(execution.n_jobs))
+        )
+        execution.progress("scanning", pool.n_rows, pool.n_rows)
+        exclusion = self.matched.exclusion
+        return Counts(pool.n_rows, 0 if exclusion is None else exclusion.n_certain, n_decided)
 
     def _blocks(self, chunks: Iterable[Rows], *, screened: bool, first_row: int = 0) -> Iterator[Block]:
         sizes = self._block_sizes(screened=screened)

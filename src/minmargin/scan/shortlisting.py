@@ -20,7 +20,8 @@ from minmargin.compute import Screen
 from minmargin.data.keys import count_copies
 from minmargin.data.rows import n_bytes
 from minmargin.errors import InputError, MinMarginError
-from minmargin.scan.waiting import Waiting
+from minmargin.scan.noise import least_bits
+from minmargin.scan.waiting import Due, Waiting
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
@@ -28,6 +29,7 @@ from minmargin.topb import Cut, Details, KeysOf, LastPlace, Near, TopB
 
 # What is kept of any row: its number, its score and its tie, in 8 bytes each; four reasons, in 4; a key, if asked for.
 _ROW_BYTES, _KEY_BYTES = 3 * 8 + 4 * 4, 2 * 8
+_FEW = 256  # rows that are decided at a time where each time may spare others
 
 
 class Deciders(NamedTuple):
@@ -60,6 +62,7 @@ class CandidateBlock(NamedTuple):
         excluded: places among them that are not to be picked.
         n_rows: of the pool, as far as is known.
         check: raises an error if a number among them is not finite, which a screen may notice by itself.
+        n_classes: C.
         screened: whether the screen is to look at them first.
     """
 
@@ -68,6 +71,7 @@ class CandidateBlock(NamedTuple):
     excluded: Sequence[int] | NDArray[np.intp]
     n_rows: int
     check: Callable[[], None]
+    n_classes: int
     screened: bool = True
 
 
@@ -80,6 +84,8 @@ class Shortlisting:
         seeds: where ties are broken.
         last_place: a place behind which no row is needed, if one is known from elsewhere.
         deciders: who scores rows canonically.
+        may_wait: whether rows may wait for their canonical scores: not where a model must see whole blocks, nor where
+            rows come in the best order as it is.
     """
 
     def __init__(
@@ -90,20 +96,32 @@ class Shortlisting:
         *,
         last_place: LastPlace | None = None,
         deciders: Deciders = Deciders(),  # noqa: B008 - it holds nothing
+        may_wait: bool = True,
     ) -> None:
         self.shortlist = shortlist
         self.screen = screen
         self.top = TopB(shortlist.size, seeds, last_place, shortlist.distinct)
         self._seeds = seeds
         self._cut = Cut(shortlist.size, math.inf if last_place is None else last_place.score)
-        self._waiting = None if screen is None or shortlist.size is None else Waiting(shortlist.size)
+        can_tell = screen is not None or shortlist.floor is not None
+        self._waiting = (
+            Waiting(shortlist.size) if can_tell and may_wait and shortlist.size is not None else None
+        )
         self._deciders = deciders
         self._one_at_a_time = Lock()
         self._n_spare = 0  # more rows to ask a screen for, since some may be copies
 
+    def reach(self, n_classes: int) -> float:
+        """Return the least noise with which a row can be among the lowest; -inf where scores have none."""
+        if self.shortlist.floor is None:
+            return -math.inf
+        return self.shortlist.floor(n_classes) - self._cut.score
+
     def take_in(self, block: CandidateBlock) -> int:
         """Take in a block of rows. Return how many were scored canonically."""
         candidates, size = block.candidates, self.shortlist.size
+        if self.shortlist.floor is not None:
+            return self._take_in_by_noise(block, self.shortlist.floor(block.n_classes))
         if self.screen is None or self._waiting is None or size is None or not block.screened:
             block.check()
             self._check_memory(block)
@@ -115,12 +133,37 @@ class Shortlisting:
         self._cut.take_in(near.upper, keys_of)
         near = self.top.not_behind(block.first_row, near.take(~(near.lower > self._cut.score)))
         due = self._waiting.add(candidates.take(near.places), near.lower, self._cut)
-        return 0 if due is None else self._decide(due)
+        return 0 if due is None else self._decide(due.candidates)
+
+    def _take_in_by_noise(self, block: CandidateBlock, floor: float) -> int:
+        """Take in a block of rows whose scores have noise: those with too little of it are not looked at."""
+        rows = block.candidates.rows
+        least = np.uint64(least_bits(floor - self._cut.score))
+        near = self._seeds.noise_bits(rows) >= least
+        near[np.asarray(block.excluded, dtype=np.intp)] = False
+        places = np.flatnonzero(near)
+        candidates = block.candidates.take(places)
+        if self._waiting is None:
+            return self._decide(candidates)
+        due = self._waiting.add(candidates, floor - self._seeds.gumbel(rows[places]), self._cut)
+        return 0 if due is None else self._decide_in_order(due)
+
+    def _decide_in_order(self, due: Due) -> int:
+        """Decide rows, those that may have the lowest scores first: they lower the cut, and some need no decision."""
+        order = np.argsort(due.lower)
+        step = max((self.shortlist.size or 0) // 4, _FEW)
+        n_decided = 0
+        for start in range(0, len(order), step):
+            places = order[start : start + step]
+            n_decided += self._decide(due.candidates.take(places[due.lower[places] <= self._cut.score]))
+        return n_decided
 
     def decide_rest(self) -> int:
         """Decide what still waits. Return how many rows that are."""
         rest = None if self._waiting is None else self._waiting.rest(self._cut)
-        return 0 if rest is None else self._decide(rest)
+        if rest is None:
+            return 0
+        return self._decide(rest.candidates) if self.shortlist.floor is None else self._decide_in_order(rest)
 
     def _near(self, block: CandidateBlock, screen: Screen, size: int) -> tuple[Near, KeysOf | None]:
         """Return the rows that a screen leaves, but for those excluded, and what gives their keys."""

@@ -21,6 +21,13 @@ from minmargin.topb import Cut
 _MOST_BYTES, _FEW_ROWS = 1 << 24, 4096  # 16 MB
 
 
+class Due(NamedTuple):
+    """Rows that are to be scored exactly, with numbers that their scores are not below."""
+
+    candidates: Candidates
+    lower: NDArray[np.float64]
+
+
 class Waiting:
     """Rows that wait, with numbers that their scores are not below. Several threads may add to them.
 
@@ -33,7 +40,7 @@ class Waiting:
         self._parts: list[_Part] = []
         self._lock = Lock()
 
-    def add(self, candidates: Candidates, lower: NDArray[np.float64], cut: Cut) -> Candidates | None:
+    def add(self, candidates: Candidates, lower: NDArray[np.float64], cut: Cut) -> Due | None:
         """Let rows wait. Return those to decide now: all of them if they have become many, and else none."""
         if not len(candidates):
             return None
@@ -46,7 +53,7 @@ class Waiting:
             # If the cut has not removed most of them, it will not soon: exact scores have to lower it.
             return self._leave() if self._fullness > 0.5 else None
 
-    def rest(self, cut: Cut) -> Candidates | None:
+    def rest(self, cut: Cut) -> Due | None:
         """Return the rows that still wait and are not above the cut."""
         with self._lock:
             self._drop_above(cut.settled())
@@ -62,9 +69,12 @@ class Waiting:
         remaining = [part.take(index) for part, index in zip(self._parts, near, strict=True) if len(index)]
         self._parts = [_Part.joined(remaining)] if remaining else []
 
-    def _leave(self) -> Candidates | None:
+    def _leave(self) -> Due | None:
         left, self._parts = self._parts, []
-        return _Part.joined(left).candidates if left else None
+        if not left:
+            return None
+        joined = _Part.joined(left)
+        return Due(joined.candidates, joined.lower)
 
 
 class _Part(NamedTuple):

@@ -31,8 +31,8 @@ from minmargin.strategies import disagreement  # noqa: F401
 from minmargin.strategies import uncertainty  # noqa: F401
 from minmargin.strategies.random import RandomMarginMix
 from minmargin.strategies.drawn import PowerMargin, SoftRank
+from minmargin.strategies.gradients import Badge, Spread
 from minmargin.strategies.greedy import BalancedMargin, KCenters
-from minmargin.strategies.gradients import Badge
 from minmargin.strategies.clusters import ClusterMargin
 from minmargin.strategies.oracle import TrueMargin
 # isort: on
@@ -57,6 +57,7 @@ __all__ = [
     "RowScoreStrategy",
     "Shortlist",
     "SoftRank",
+    "Spread",
     "Strategy",
     "StrategyLike",
     "StrategyName",

@@ -46,9 +46,10 @@ StrategyName: TypeAlias = Literal[
     "random-margin-mix",
     "power-margin",
     "soft-rank",
+    "spread",
+    "badge",
     "balanced-margin",
     "k-centers",
-    "badge",
     "cluster-margin",
     "true-margin",
 ]
@@ -98,6 +99,10 @@ class Shortlist(NamedTuple):
     these rows, by name: (n,), or (n, any width). `check_rows` is for rows that are kept without vectors: it is called
     like `check_memory`, with the bytes of all that is kept of a row. With `distinct`, of rows that the model sees alike
     only the first is kept, and the keys that tell rows apart are kept too, as `topb.KEY`.
+
+    `floor` is for a score that is something minus `Candidates.gumbel`: given C, a number that the something is never
+    below. Most rows are then dismissed by their noise alone. Who gives one must give rows with numbers that are not
+    finite their lowest possible score, and refuse them in `finish`: nobody else looks for them.
     """
 
     by: RowScore
@@ -106,6 +111,7 @@ class Shortlist(NamedTuple):
     notes: Callable[[Candidates], Mapping[str, NDArray[Any]]] | None = None
     check_rows: Callable[[int, float], None] | None = None
     distinct: bool = False
+    floor: Callable[[int], float] | None = None
 
 
 class Context(NamedTuple):
@@ -201,6 +207,7 @@ class Entry(NamedTuple):
         meaning: what a batch goes by, in a few words that can follow "by"; {K} stands for the number of members.
         contest: whose class scores its reasons compare.
         stroke: how its line is drawn; None: as those of strategies that nobody has given one.
+        apart: whether a row's score is minus its distance from the nearest pick before it.
     """
 
     name: StrategyName
@@ -210,3 +217,4 @@ class Entry(NamedTuple):
     meaning: str = ""
     contest: Contest = "model"
     stroke: Stroke | None = None
+    apart: bool = False

@@ -15,7 +15,7 @@ from minmargin.data.keys import Keys, keys_of_numbers, keys_of_values
 from minmargin.data.rows import ColumnBlock, Frame, Matrix, concat_rows, take_rows
 from minmargin.device import Device
 from minmargin.errors import MinMarginError, NotNumbersError, ScoringError
-from minmargin.learners import Scorer
+from minmargin.learners import Embedder, Scorer
 from minmargin.margins import MemberMargins
 from minmargin.seeds import SeedTree
 
@@ -134,6 +134,20 @@ class Candidates:
                 return keys_of_values(X)
 
         return self._part("keys", make, _take_rows)
+
+    @cached_property
+    def embedding(self) -> Matrix:
+        """(n, D) what the base's last linear layer sees, dense or CSR; no numbers where rows have none."""
+
+        def make(X: Any) -> Matrix:
+            if isinstance(self._scorer, Embedder):
+                return self._scorer.embedding(X)
+            try:
+                return self.vectors
+            except NotNumbersError:
+                return np.empty((len(self), 0))
+
+        return self._part("embedding", make, _take_rows)
 
     @cached_property
     def uniform(self) -> NDArray[np.float64]:

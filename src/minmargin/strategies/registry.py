@@ -55,6 +55,7 @@ def register_strategy(
     contest: Contest = "model",
     meaning: str = "",
     stroke: Stroke | None = None,
+    apart: bool = False,
     replace: bool = False,
 ) -> Callable[[_Made], _Made]:
     """Register a score function, or a class of strategies, under a name.
@@ -82,6 +83,7 @@ def register_strategy(
             "votes" (of the members). Without `explain`, the reasons are these, too.
         meaning: what a batch goes by, in a few words for a report; {K} stands for the number of members.
         stroke: how the strategy's line is drawn in comparisons.
+        apart: whether a row's score is minus its distance from the nearest pick before it, for a report to say so.
         replace: whether to take the place of a strategy that has this name already.
     """
     if name in _ENTRIES and not replace:
@@ -98,7 +100,7 @@ def register_strategy(
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
         # From here on it is one of the names, though no type checker can know.
         known = cast("StrategyName", name)
-        _ENTRIES[name] = Entry(known, summary, cost or _COSTS[needs], make, meaning, contest, stroke)
+        _ENTRIES[name] = Entry(known, summary, cost or _COSTS[needs], make, meaning, contest, stroke, apart)
         return made
 
     return register

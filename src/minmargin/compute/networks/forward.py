@@ -33,10 +33,12 @@ class NetworkModels:
     Attributes:
         networks: float64.
         center: (D,) what is subtracted from rows before the first layer.
+        softmax: whether class scores are the softmax of what the last layer gives, or that itself.
     """
 
     networks: DenseNetworks
     center: NDArray[Any]
+    softmax: bool = True
 
     def class_scores(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Return (K, n, C): the class scores of (n, D) rows under each network."""
@@ -53,7 +55,7 @@ class NetworkModels:
         room = np.zeros(2 * (_PANELS * _panel_size(widths) + DOUBLE_LANES))
         for packed in self._packed:
             scores = np.empty((1, len(X), widths[-1]))
-            _score(flat, center, packed, widths, room, scores)
+            _score(flat, center, packed, widths, self.softmax, room, scores)
             yield scores[0]
 
     @cached_property
@@ -66,6 +68,14 @@ class NetworkModels:
         ]
 
 
+def last_hidden_layer(networks: DenseNetworks, center: NDArray[Any], X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return (n, H): what the last layer of the first network is given of (n, D) rows, canonically."""
+    layers = tuple(layer[:1] for layer in networks.weights[:-1])
+    before = DenseNetworks(layers, tuple(layer[:1] for layer in networks.biases[:-1]))
+    outputs = NetworkModels(before, center, softmax=False).class_scores(X)[0]
+    return np.where(outputs <= 0.0, 0.0, outputs)  # written so that NaN stays
+
+
 @compiled
 def _panel_size(widths):  # type: ignore[no-untyped-def]
     """Return how many numbers a panel of rows may hold in any layer: outputs are filled up to whole groups."""
@@ -73,7 +83,7 @@ def _panel_size(widths):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _score(flat, center, packed, widths, scratch, scores):  # type: ignore[no-untyped-def]
+def _score(flat, center, packed, widths, softmax, scratch, scores):  # type: ignore[no-untyped-def]
     _, n, n_classes = scores.shape
     of_classes = np.empty(n_classes * DOUBLE_LANES)
     # Several panels for each group of outputs: weights of a large network come from memory, and that is slow.
@@ -98,7 +108,7 @@ def _score(flat, center, packed, widths, scratch, scores):  # type: ignore[no-un
             panels, sums = sums, panels
         for p in range(n_panels):
             logits = panels[p * room : (p + 1) * room]
-            to_class_scores(logits, n_classes, True, start + p * DOUBLE_LANES, of_classes, scores)
+            to_class_scores(logits, n_classes, softmax, start + p * DOUBLE_LANES, of_classes, scores)
 
 
 @compiled

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compute import DenseNetworks, Models, Screen, network_models
+from minmargin.compute import DenseNetworks, Models, Screen, last_hidden_layer, network_models
 from minmargin.device import Device, Precision
 from minmargin.margins import ScoreName
 
@@ -74,6 +74,12 @@ class NetworkScorer:
     def vectors(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return (n, D): the rows as the networks' first layer was trained on them."""
         return np.asarray((X - self.center) / self.scale.astype(X.dtype))
+
+    def embedding(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return (n, D): what the base's last layer is given."""
+        if len(self.base.weights) == 1:
+            return self.vectors(X)
+        return last_hidden_layer(self.base.scaled(self.scale), self.center, X)
 
     # The scale becomes part of the first layer, so that rows need only be centered.
     @cached_property
