@@ -15,6 +15,7 @@ SCORES = {
     "margin-of-mean": margins.margin_of_mean,
     "committee": lambda members: margins.margin(margins.votes(members)) / len(members),
     "var-softmax": margins.negative_variance,
+    "entropy": lambda members: margins.negative_entropy(margins.mean_scores(members)),
     "least-confident": margins.highest_of_mean,
 }
 
@@ -25,8 +26,8 @@ def linear_class_scores(X, weights, intercepts, *, softmax=True):
 
 
 def links(score):
-    """Return whether the score is of probabilities: both, but for a variance."""
-    return [True] if score == "var-softmax" else [True, False]
+    """Return whether the score is of probabilities: both, but for a variance and an entropy."""
+    return [True] if score in {"var-softmax", "entropy"} else [True, False]
 
 
 def assert_keeps_what_belongs(screen, X, exact, *, at):

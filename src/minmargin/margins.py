@@ -24,7 +24,14 @@ Floats = NDArray[np.float64]
 
 #: The scores that are defined here, by the names of their strategies; a scorer may know a fast screen for them.
 ScoreName: TypeAlias = Literal[
-    "min-margin", "margin", "mean-margin", "margin-of-mean", "committee", "var-softmax", "least-confident"
+    "min-margin",
+    "margin",
+    "mean-margin",
+    "margin-of-mean",
+    "committee",
+    "var-softmax",
+    "entropy",
+    "least-confident",
 ]
 
 LOG2_E = 1.4426950408889634

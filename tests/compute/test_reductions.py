@@ -51,3 +51,18 @@ def test_a_value_above_what_is_allowed_has_a_lower_bound_above_the_threshold(cod
         allowed = reduction.allowed(threshold, shape)
         values = np.array([np.nextafter(allowed, np.inf) + 1e-9, allowed + 1.0])
         assert (reduction.bounds(values, np.zeros(2), shape).lower > threshold).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 20])
+@pytest.mark.parametrize("code", screen._VALUES)
+def test_no_value_moves_by_more_than_its_share_of_the_error_of_logits(code, n_classes):
+    """Logits of all sizes are each off by e or -e, in every second row alike for all models."""
+    rng = np.random.default_rng(code)
+    value, factor = screen._VALUES[code], REDUCTIONS[code].error_factor(Shape(5, n_classes))
+    for error in (1e-4, 1e-2, 0.3):
+        logits = rng.normal(size=(5, 3000, n_classes)) * 10.0 ** rng.uniform(-4, 1.5, size=(1, 3000, 1))
+        signs = rng.choice([-1.0, 1.0], size=logits.shape)
+        signs[:, ::2] = signs[:1, ::2]
+        moved = np.abs(value(logits + error * signs) - value(logits))
+        assert moved.max() <= factor * error * (1 + 1e-9) + 1e-12
+        assert moved.max() > 0.01 * factor * error, "else the test has no teeth"

@@ -22,6 +22,28 @@ where 5 e exceeds all variances. The highest mean probability errs by at most e 
 of several numbers moves no further than one of them does. Where class scores are the logits themselves, a margin errs
 by the errors of two, and the highest mean by that of one.
 
+**The entropy** H is flat where it is highest, which is where rows are picked. There an error that is the same for all
+rows would leave far too many of them near. So the value is w, the root of g = log C - H: how far p, the mean of the
+members, is from having all classes alike. Let every logit move by no more than 1 a second. Of member k, dg/dt is at
+most sum_c p_kc |log(C p_c) - m_k| in size, where m_k is the mean of log(C p_c) by p_k; so of all it is at most
+2 sum_c p_c |log(C p_c)|. That sum is g, plus twice the sum of p_c log(1 / (C p_c)) over the classes with C p_c < 1.
+Since log x <= x - 1, the latter is at most the sum of 1/C - p_c over these classes, and so at most sqrt(g / 2)
+(Pinsker). Hence
+
+    |dg/dt| <= 2 g + 4 sqrt(g / 2),   and   |dw/dt| = |dg/dt| / (2 w) <= w + sqrt(2) <= sqrt(log C) + sqrt(2).
+
+Of two classes, let m be the difference of the mean probabilities. It moves by at most (1 - m^2) / 2 for each unit that
+differences of logits do, and dg/dm = atanh m. The square of (1 - m^2) atanh m is at most 2 g: both are 0 at m = 0, and
+it grows no faster. So w moves by at most 1 / sqrt(8) a unit.
+
+w is made without cancellation, as the root of sum_c f(C p_c) / C, where f(x) = x log x - x + 1 >= 0. It is the length
+of a vector with the parts s(C p_c) / sqrt(C), where s is the root of f, taken as negative below 1. Let rounding change
+every p_c by a share r at most. Then s(x) changes by r x |log x| / (2 |s|), to first order. Below x = 1 that is at most
+r / sqrt(2), since f(x) >= (1 - x)^2 / 2 and x |log x| <= 1 - x. Above, with d = x - 1, it is at most
+r (sqrt(2 + 2 d / 3) + s) / 2, since f(x) >= d^2 / (2 + 2 d / 3) (Bennett). So w changes by no more than
+r (1 + sqrt(log C)); four times that also covers the logarithm's own rounding. Where two classes come from one logit,
+only m is known, and r is its absolute error: s is concave, so it changes by no more than s(r) - s(0), and so does w.
+
 **Votes** are certain where two logits differ by more than 2 e. Those in doubt are counted: each may go to the leader or
 to the second.
 
@@ -44,7 +66,9 @@ from minmargin.margins import ScoreName
 Floats: TypeAlias = NDArray[np.float64]
 
 #: What compiled code calls the reductions.
-LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE, HIGHEST_OF_MEAN = range(7)
+LOWEST_GAP, LOWEST_MARGIN, MEAN_MARGIN, MARGIN_OF_MEAN, VOTES, VARIANCE, HIGHEST_OF_MEAN, ENTROPY_GAP = range(
+    8
+)
 
 
 class Shape(NamedTuple):
@@ -99,6 +123,10 @@ def _same(values: Floats, _: Shape) -> Floats:
     return values
 
 
+def _lost_of_score(rounding: float, _: Shape) -> float:
+    return 4.0 * rounding
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reduction:
     """How logits become one number a row, and what this *value* tells of a score. By default it is the score.
@@ -106,6 +134,8 @@ class Reduction:
     Attributes:
         code: what compiled code calls it.
         error_factor: how many times the error of a logit the error of a value can be.
+        lost: how far a value is off by rounding alone, given the share that exponentials and sums can lose of a mean
+            probability.
         allowed: the value above which, by more than its error, a score is above a threshold.
         bounds_of: the bounds of scores, given (n,) what their values are not below, and what they are not above.
         scores_of: the scores, given (n,) values that are as good as exact.
@@ -115,6 +145,7 @@ class Reduction:
 
     code: int
     error_factor: Callable[[Shape], float] = _error_of_score
+    lost: Callable[[float, Shape], float] = _lost_of_score
     allowed: Callable[[float, Shape], float] = _same_score
     bounds_of: Callable[[Floats, Floats, Shape], Bounds] = _same_bounds
     scores_of: Callable[[Floats, Shape], Floats] = _same
@@ -160,6 +191,41 @@ def _bounds_of_votes(least: Floats, most: Floats, shape: Shape) -> Bounds:
     return Bounds(np.maximum(least, 0.0) / shape.n_models, most / shape.n_models)
 
 
+def _error_of_entropy(shape: Shape) -> float:
+    if shape.n_classes == 2:
+        return shape.n_outputs / math.sqrt(8.0)
+    return math.sqrt(math.log(shape.n_classes)) + math.sqrt(2.0)
+
+
+def _lost_of_entropy(rounding: float, shape: Shape) -> float:
+    if shape.n_outputs == 1:
+        return 1.0 - math.sqrt(rounding * math.log(rounding) - rounding + 1.0)
+    return 4.0 * rounding * (1.0 + math.sqrt(math.log(shape.n_classes)))
+
+
+def _entropy_slack(shape: Shape) -> float:
+    return SLACK * (1.0 + math.log(shape.n_classes))
+
+
+def _allowed_entropy(threshold: float, shape: Shape) -> float:
+    if not shape.softmax:  # there is no entropy of what are no probabilities
+        return math.inf
+    return math.sqrt(max(threshold + math.log(shape.n_classes), 0.0) + 2.0 * _entropy_slack(shape))
+
+
+def _bounds_of_entropies(least: Floats, most: Floats, shape: Shape) -> Bounds:
+    if not shape.softmax:
+        return Bounds(np.full(len(least), -np.inf), np.full(len(most), np.inf))
+    slack = _entropy_slack(shape)
+    lower = _negative_entropies(np.maximum(least, 0.0), shape) - slack
+    # Of a row whose numbers may not be finite, nothing is known, not even that it has an entropy.
+    return Bounds(np.where(least > -np.inf, lower, -np.inf), _negative_entropies(most, shape) + slack)
+
+
+def _negative_entropies(values: Floats, shape: Shape) -> Floats:
+    return values * values - math.log(shape.n_classes)
+
+
 _lowest_gap = Reduction(
     code=LOWEST_GAP,
     error_factor=_error_of_gap,
@@ -185,6 +251,14 @@ OF_SCORE: dict[ScoreName, Reduction] = {
     "var-softmax": Reduction(
         code=VARIANCE,
         error_factor=lambda shape: 5.0 if shape.softmax else 2.0,
+    ),
+    "entropy": Reduction(
+        code=ENTROPY_GAP,
+        error_factor=_error_of_entropy,
+        lost=_lost_of_entropy,
+        allowed=_allowed_entropy,
+        bounds_of=_bounds_of_entropies,
+        scores_of=_negative_entropies,
     ),
     "least-confident": Reduction(
         code=HIGHEST_OF_MEAN,

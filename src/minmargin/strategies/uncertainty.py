@@ -13,6 +13,7 @@ from minmargin.strategies.registry import register_strategy
 
 @register_strategy(
     "entropy",
+    screen="entropy",
     probabilistic=True,
     contest="mean",
     meaning="the entropy of the mean of {K} members",

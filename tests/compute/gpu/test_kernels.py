@@ -9,6 +9,7 @@ import pytest
 
 from minmargin import margins
 from minmargin.compute.reductions import (
+    ENTROPY_GAP,
     HIGHEST_OF_MEAN,
     LOWEST_GAP,
     LOWEST_MARGIN,
@@ -39,7 +40,12 @@ VALUES = {
     VOTES: lambda logits: margins.margin(margins.votes(logits)),
     VARIANCE: lambda logits: -np.var([margins.softmax(z) for z in logits], axis=0).sum(axis=1),
     HIGHEST_OF_MEAN: lambda logits: np.mean([margins.softmax(z) for z in logits], axis=0).max(axis=1),
+    ENTROPY_GAP: lambda logits: np.sqrt(np.log(logits.shape[2]) + negative_entropy_of_mean(logits)),
 }
+
+
+def negative_entropy_of_mean(logits):
+    return margins.negative_entropy(margins.mean_scores(map(margins.softmax, logits)))
 
 
 def test_every_reduction_has_a_formula_here_and_a_way_in_plain_torch():

@@ -34,6 +34,7 @@ from minmargin.compute.cpu.simd import (
     turn,
 )
 from minmargin.compute.reductions import (
+    ENTROPY_GAP,
     HIGHEST_OF_MEAN,
     LOWEST_GAP,
     LOWEST_MARGIN,
@@ -220,6 +221,8 @@ def _reduce_two_classes(logits, n_models, code, softmax, work, reduced):  # type
         elif code == HIGHEST_OF_MEAN:
             # The two mean probabilities add up to 1, and the values -logit and logit to 0.
             reduced[i] = _HALF * ((_ONE if softmax else _ZERO) + abs(mean))
+        elif code == ENTROPY_GAP:
+            reduced[i] = math.sqrt(0.5 * (_from_even(1.0 + mean) + _from_even(1.0 - mean)))
 
 
 @compiled
@@ -239,14 +242,35 @@ def _reduce_classes(logits, n_models, n_outputs, code, softmax, work, reduced): 
     if code == MEAN_MARGIN or code == MARGIN_OF_MEAN:  # noqa: PLR1714, SIM109 - compiled
         for i in range(LANES):
             reduced[i] /= n_models
+    else:
+        _reduce_sums(sums, n_models, n_outputs, code, reduced)
+
+
+@compiled
+def _reduce_sums(sums, n_models, n_outputs, code, reduced):  # type: ignore[no-untyped-def]
+    """Set reduced[row] to what is made of the sums over models of class scores, and of their squares."""
+    size = n_outputs * LANES
+    if code == VARIANCE:
+        for j in range(size):
+            mean = sums[j] / n_models
+            reduced[j % LANES] += mean * mean - sums[size + j] / n_models
     elif code == HIGHEST_OF_MEAN:
         reduced[:] = -_INFINITY
         for j in range(size):
             reduced[j % LANES] = max(reduced[j % LANES], sums[j] / n_models)
-    elif code == VARIANCE:
-        for j in range(size):
-            mean = sums[j] / n_models
-            reduced[j % LANES] += mean * mean - sums[size + j] / n_models
+    elif code == ENTROPY_GAP:
+        for i in range(LANES):
+            total = 0.0
+            for o in range(n_outputs):
+                total += _from_even(n_outputs * np.float64(sums[o * LANES + i]) / n_models)
+            reduced[i] = math.sqrt(total / n_outputs)
+
+
+@compiled
+def _from_even(x):  # type: ignore[no-untyped-def]
+    """Return x log(x) - x + 1, where x is C times a probability: 0 if all classes are alike."""
+    d = x - 1.0
+    return max(x * math.log1p(d) - d, 0.0) if d > -1.0 else 1.0
 
 
 @compiled

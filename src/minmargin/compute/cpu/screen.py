@@ -124,7 +124,8 @@ class LinearScreen:
             return 2.0 * _logit_slope(X, self.models, SMALL_UNIT) + slope
         if not shape.softmax:
             return slope + 2.0 * (shape.n_models + 8) * UNIT * self.models.length
-        return slope + 4.0 * (2.0 * EXP_ERROR + (shape.n_outputs + shape.n_models + 12) * UNIT)
+        rounding = 2.0 * EXP_ERROR + (shape.n_outputs + shape.n_models + 12) * UNIT
+        return slope + self.reduction.lost(rounding, shape)
 
     def _bounds(self, seen: Seen, lengths: NDArray[np.float64], limits: Limits) -> Bounds:
         """Return what the first look tells."""

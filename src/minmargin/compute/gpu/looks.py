@@ -187,7 +187,7 @@ class NetworkLooks:
         """Return values with their errors: those that follow from logits, and what reducing them adds."""
         factor = self.reduction.error_factor(self.shape)
         n_terms = self.networks.widths[-1] + self.networks.n_networks + 12
-        added: Any = 4.0 * (2.0 * of_exp + n_terms * unit)
+        added: Any = self.reduction.lost(2.0 * of_exp + n_terms * unit, self.shape)
         if not self.softmax:  # class scores are as large as logits can be
             largest = float(self.models.errors.sizes[-1].max())
             added = added * np.sqrt(_to_host(squares[-1]) + 1.0) * largest
@@ -219,7 +219,8 @@ class NetworkLooks:
         stride = n * n_in if inputs.dim() == 3 else 0
         reduce_members[(-(-n // block),)](
             inputs, weights, biases, doubt, out, n, stride, n_members, n_in, code=self.reduction.code,
-            softmax=self.softmax, precision=self._units, block=block, width=width, span=32, num_warps=4, num_stages=3,
+            softmax=self.softmax, precision=self._units, block=block, width=width, n_classes=self.shape.n_classes,
+            span=32, num_warps=4, num_stages=3,
         )  # fmt: skip
         return out
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from minmargin.compute.reductions import (
+    ENTROPY_GAP,
     HIGHEST_OF_MEAN,
     LOWEST_GAP,
     LOWEST_MARGIN,
@@ -76,6 +77,13 @@ def _highest_of_mean(scores: Tensor) -> Tensor:
     return scores.sum(0).amax(1) / len(scores)
 
 
+def _entropy_gap(scores: Tensor) -> Tensor:
+    x = scores.sum(0) * (scores.shape[2] / len(scores))
+    d = x - 1.0
+    from_even = x * torch.log1p(torch.where(d > -1.0, d, 0.0)) - d  # 1 where x is next to nothing
+    return from_even.clamp_min(0.0).mean(1).sqrt()
+
+
 def _variance(scores: Tensor) -> Tensor:
     mean = scores.sum(0) / len(scores)
     return (mean * mean - (scores * scores).sum(0) / len(scores)).sum(1)
@@ -98,6 +106,7 @@ _OF_SCORES: dict[int, Callable[[Tensor], Tensor]] = {
     MARGIN_OF_MEAN: _margin_of_mean,
     VARIANCE: _variance,
     HIGHEST_OF_MEAN: _highest_of_mean,
+    ENTROPY_GAP: _entropy_gap,
 }
 
 

@@ -28,6 +28,7 @@ from minmargin.compute.cpu.rough_scores import lowest_margins
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.compute.networks.error import FLOAT32, FLOAT64, Arithmetic, ErrorModel, input_lengths
 from minmargin.compute.reductions import (
+    ENTROPY_GAP,
     HIGHEST_OF_MEAN,
     LOWEST_MARGIN,
     MARGIN_OF_MEAN,
@@ -257,6 +258,13 @@ def _highest_of_mean(logits: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(_average(logits)[1].max(axis=1))
 
 
+def _entropy_gap(logits: NDArray[Any]) -> NDArray[np.float64]:
+    x = logits.shape[2] * _average(logits)[1]
+    d = x - 1.0
+    from_even = np.maximum(x * np.log1p(np.where(d > -1.0, d, 0.0)) - d, 0.0)  # 1 where x is next to nothing
+    return np.asarray(np.sqrt(from_even.mean(axis=1)))
+
+
 def _variance(logits: NDArray[Any]) -> NDArray[np.float64]:
     _, means, squares = _average(logits)
     return np.asarray((means * means).sum(axis=1) - squares)
@@ -269,6 +277,7 @@ _VALUES: dict[int, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
     MARGIN_OF_MEAN: _margin_of_mean,
     VARIANCE: _variance,
     HIGHEST_OF_MEAN: _highest_of_mean,
+    ENTROPY_GAP: _entropy_gap,
 }
 
 
