@@ -95,7 +95,7 @@ def study_command(
         if as_json:
             typer.echo(json.dumps({"problems": [str(path) for path in paths], "bytes": n_bytes}, indent=2))
         else:
-            console.print(f"{len(paths)} problems, {n_bytes / 2**20:.1f} MiB: {packed}")
+            console.print(f"Problems packed: {len(paths)} ({n_bytes / 2**20:.1f} MiB), in {packed}")
         return
     study = Study(
         check_problems(named or PROBLEMS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -135,7 +136,10 @@ def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
                     "draw": draw,
                     "strategy": strategy,
                     "batch_size": size,
-                    **{metric.name: value for metric, value in zip(METRICS, values, strict=True)},
+                    **{
+                        metric.name: None if math.isnan(value) else value
+                        for metric, value in zip(METRICS, values, strict=True)
+                    },
                     "seconds": seconds,
                     "rules": rules_of(problem),
                 }

@@ -31,8 +31,8 @@ _HEAD = """# The study
 Every strategy of the package on real problems: tables, texts and images. All strategies of a draw share its labeled
 rows, pool, test rows and committee. `minmargin study` plays it again."""
 
-_READING = f"""- **Cell**: a problem, a number of labeled rows and a batch size. A batch is at most {MOST_OF_POOL:.0%} of
-  the pool.
+_READING = f"""- **Cell**: a problem, a number of labeled rows and a batch size. A batch is at most {MOST_OF_POOL:.0%}
+  of the pool.
 - **Regret**: how much worse than the best of {", ".join(REFERENCES[:-1])} and {REFERENCES[-1]} in the same cell, the
   one with the best mean over the draws. Below 0 is better than all three. The reference is found from the same draws,
   which makes it a little better than it deserves.

@@ -1,0 +1,101 @@
+"""`minmargin study`: packs problems, plays draws, and writes a page."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from minmargin.cli import run
+
+
+@pytest.fixture
+def minmargin(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["minmargin", *map(str, arguments)])
+        code = run()
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def packed(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    X = rng.normal(size=(600, 3)) + y[:, np.newaxis]
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    np.savez(
+        folder / "phoneme.npz", X=X.astype(np.float16), y=y.astype(np.int16), names=np.array(["no", "yes"])
+    )
+    return folder
+
+
+def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
+    asked = (
+        "study",
+        "--packed",
+        packed,
+        "--out",
+        tmp_path / "out",
+        "--problems",
+        "phoneme",
+        "--ways",
+        "logistic",
+    )
+    asked += ("--strategies", "min-margin,random", "--draws", "2", "--n-jobs", "1", "--time-limit", "5m")
+    code, shown, _ = minmargin(*asked)
+    assert code == 0
+    assert f"Played 2 of 2 draws that were left: {tmp_path / 'out'}" in shown
+    assert (tmp_path / "out" / "logistic.parquet").exists()
+    assert "## Logistic regression" in (tmp_path / "out" / "study.md").read_text()
+    code, shown, _ = minmargin(*asked, "--json")
+    assert json.loads(shown) == {
+        "asked": 0,
+        "played": 0,
+        "results": [str(tmp_path / "out" / "logistic.parquet")],
+        "page": str(tmp_path / "out" / "study.md"),
+    }
+
+
+def test_a_page_is_written_without_playing(minmargin, tmp_path):
+    code, shown, _ = minmargin("study", "--page", "--out", tmp_path)
+    assert code == 0
+    assert f"What they show: {tmp_path / 'study.md'}" in shown
+    assert "Played" not in shown
+
+
+def test_what_is_packed_is_told(minmargin, packed):
+    code, shown, _ = minmargin("study", "--pack", "--packed", packed, "--problems", "phoneme")
+    assert code == 0
+    assert shown.replace("\n", " ").split() == f"Problems packed: 1 (0.0 MiB), in {packed}".split()
+    code, shown, _ = minmargin("study", "--pack", "--packed", packed, "--problems", "phoneme", "--json")
+    path = packed / "phoneme.npz"
+    assert json.loads(shown) == {"problems": [str(path)], "bytes": path.stat().st_size}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--draws", "5:5"),
+            "--draws 5:5 must be a number of draws, or a first draw and an end, such as 0:50.",
+        ),
+        (("--time-limit", "9"), "--time-limit 9 must be a number with s, m or h, such as 90s, 9m or 2h."),
+        (
+            ("--strategies", "true-margin"),
+            "Strategy 'true-margin' needs the function that gives the true margin.",
+        ),
+        (("--ways", "forest"), "There is no way of learning 'forest'"),
+        (("--problems", "iris"), "There is no problem 'iris'"),
+    ],
+)
+def test_what_cannot_be_played_is_said(minmargin, packed, tmp_path, arguments, message):
+    usual = {"--problems": "phoneme", "--ways": "logistic", "--draws": "1", **dict([arguments])}
+    given = [each for pair in usual.items() for each in pair]
+    code, _, told = minmargin("study", "--packed", packed, "--out", tmp_path / "out", *given)
+    assert code == 1
+    assert message in told
