@@ -56,6 +56,7 @@ def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
     assert json.loads(shown) == {
         "asked": 0,
         "played": 0,
+        "refused": [],
         "results": [str(tmp_path / "out" / "logistic.parquet")],
         "page": str(tmp_path / "out" / "study.md"),
     }

@@ -44,7 +44,9 @@ def study_command(
     ] = None,
     strategies: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Only these; default: all that a name is enough for."),
+        typer.Option(
+            metavar="NAMES", help="Only these; +distinct after a name passes over copies. Default: all."
+        ),
     ] = None,
     draws: Annotated[
         str, typer.Option(metavar="FIRST:END", help="Which draws: 0:50 are fifty, and so is 50.")
@@ -72,7 +74,7 @@ def study_command(
     """Play every strategy on real problems, draw by draw, and write a page of what came out."""
     from joblib import effective_n_jobs  # noqa: PLC0415 - slow to import
 
-    from minmargin.experiments.study.cells import playable  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.study.named import playable, strategy_named  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.page import write_page  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.problems import (  # noqa: PLC0415 - slow to import
         LARGE_PROBLEMS,
@@ -82,7 +84,6 @@ def study_command(
     )
     from minmargin.experiments.study.running import Study, run_study  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.ways import WAYS, check_ways  # noqa: PLC0415 - slow to import
-    from minmargin.strategies import resolve_strategy  # noqa: PLC0415 - slow to import
 
     console = make_console()
     named = split(problems)
@@ -100,7 +101,7 @@ def study_command(
     study = Study(
         check_problems(named or PROBLEMS),
         check_ways(split(ways) or list(WAYS)),
-        [resolve_strategy(name).name for name in split(strategies) or playable()],
+        [strategy_named(name).name for name in split(strategies) or playable()],
         _draws(draws),
     )
     told: dict[str, object] = {}
@@ -115,9 +116,16 @@ def study_command(
                 time_limit=None if time_limit is None else _seconds(time_limit),
                 progress=silent if as_json else progress,
             )
-        told = {"asked": ran.n_asked, "played": ran.n_played, "results": [str(path) for path in ran.results]}
+        told = {
+            "asked": ran.n_asked,
+            "played": ran.n_played,
+            "refused": ran.refused,
+            "results": [str(path) for path in ran.results],
+        }
         if not as_json:
             console.print(f"Played {ran.n_played:,} of {ran.n_asked:,} draws that were left: {out}")
+            for line in ran.refused:
+                console.print(f"Not played: {line}", markup=False)
     page = write_page(out, out / "study.md", out / "pictures")
     if as_json:
         typer.echo(json.dumps({**told, "page": str(page)}, indent=2))

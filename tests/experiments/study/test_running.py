@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from minmargin.errors import InputError
 from minmargin.execution import silent
-from minmargin.experiments.study.cells import Task, deal, play, playable, settings_of, sizes_of
+from minmargin.experiments.study.cells import Task, deal, play, settings_of, sizes_of
 from minmargin.experiments.study.facts import read_facts
+from minmargin.experiments.study.named import playable
 from minmargin.experiments.study.parts import join_parts, read_results, write_part
 from minmargin.experiments.study.problems import load_problem
 from minmargin.experiments.study.running import Study, plan, run_study
@@ -45,6 +47,18 @@ def whole(packed, tmp_path_factory):
 
 def test_every_strategy_that_a_name_is_enough_for_plays():
     assert set(BUILT_IN) - set(playable()) == {"true-margin"}
+
+
+def test_distinct_picks_pass_over_copies(packed, tmp_path):
+    problem = load_problem(packed, "phoneme")
+    X, y = (np.concatenate([values[:400]] + [values[:50]] * 10) for values in (problem.X, problem.y))
+    np.savez(tmp_path / "phoneme.npz", X=X, y=y, names=problem.names)
+    table = play(Task("logistic", "phoneme", 100, (0,), ("random", "random+distinct")), tmp_path)
+    with_copies, distinct = (
+        table.filter(pc.equal(pc.cast(table["strategy"], "string"), name))["accuracy"].to_pylist()
+        for name in ("random", "random+distinct")
+    )
+    assert with_copies != distinct
 
 
 def test_results_have_every_draw_strategy_and_metric(whole):
@@ -89,6 +103,20 @@ def test_time_that_is_up_ends_a_study_between_parts(packed, tmp_path):
     assert time.monotonic() - start < 5
     assert ran.n_played == 0
     assert read_results(tmp_path).num_rows == 0
+
+
+def test_what_a_strategy_refuses_is_told_and_the_others_play_on(packed, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), 15, axis=0).astype(np.float16)
+    y = (X[:, 0] > 0).astype(np.int16)
+    np.savez(tmp_path / "phoneme.npz", X=X, y=y, names=np.array(["no", "yes"]))
+    (tmp_path / "satimage.npz").write_bytes((packed / "satimage.npz").read_bytes())
+    study = Study(("phoneme", "satimage"), ("logistic",), ("random+distinct",), range(1))
+    ran = run(study, tmp_path, tmp_path / "out")
+    assert (ran.n_asked, ran.n_played) == (2, 1)
+    (refused,) = ran.refused
+    assert refused.startswith("logistic, phoneme, 100 labeled, draw 0: batch_size=100 is larger than")
+    assert run(study, tmp_path, tmp_path / "out", n_jobs=2).refused == [refused]
 
 
 def test_a_strategy_that_came_later_plays_alone(whole, packed, tmp_path):

@@ -17,12 +17,11 @@ from minmargin.compare.deals import Deal
 from minmargin.compare.game import Game
 from minmargin.compare.results import NONE
 from minmargin.device import DeviceChoice
-from minmargin.errors import InputError
 from minmargin.experiments.study.metrics import METRICS
+from minmargin.experiments.study.named import strategy_named
 from minmargin.experiments.study.problems import LARGE, Problem, load_problem
 from minmargin.experiments.study.ways import make_way
 from minmargin.labeled import LabeledSet
-from minmargin.strategies import BUILT_IN, entry_of
 
 N_LABELED = (100, 500)
 BATCH_SIZES = (100, 500, 2000)
@@ -65,21 +64,6 @@ class Task(NamedTuple):
     strategies: tuple[str, ...]
 
 
-def playable() -> tuple[str, ...]:
-    """Return the package's strategies that can be had by their name alone."""
-    return tuple(name for name in BUILT_IN if _needs_nothing(name))
-
-
-def _needs_nothing(name: str) -> bool:
-    entry = entry_of(name)
-    assert entry is not None, "a built-in strategy is registered"
-    try:
-        entry.make()
-    except InputError:  # one that has to be given a function
-        return False
-    return True
-
-
 def settings_of(problem: str) -> tuple[int, ...]:
     """Return the numbers of labeled rows that a problem is played with."""
     return N_LABELED_LARGE if problem.endswith(LARGE) else N_LABELED
@@ -114,7 +98,7 @@ def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
     problem = load_problem(folder, task.problem)
     way = make_way(task.way, len(problem.names))
     sizes = sizes_of(task.problem, len(problem.y), task.n_labeled)
-    game = Game(way.picker, task.strategies, sizes)
+    game = Game(way.picker, tuple(map(strategy_named, task.strategies)), sizes)
     deals = deal(problem, task.n_labeled, task.draws)
     # While one deal waits for a GPU, others can prepare what it does next.
     with ThreadPoolExecutor(_GPU_THREADS if device == "cuda" else 1) as threads:

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from minmargin.compare.results import NONE
 from minmargin.device import Device, DeviceChoice, resolve_device
+from minmargin.errors import InputError
 from minmargin.execution import Progress
 from minmargin.experiments.study.cells import Task, play, rules_of, settings_of, sizes_of
 from minmargin.experiments.study.facts import write_facts
@@ -37,6 +38,9 @@ STAGE = "playing"
 
 #: A way, a problem and a number of labeled rows: what tells how long a draw takes.
 _Kind: TypeAlias = tuple[str, str, int]
+
+#: What a task gave: a table of results, or why it could not be played.
+_Played: TypeAlias = pa.Table | InputError
 
 
 class Study(NamedTuple):
@@ -56,10 +60,18 @@ class Study(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a run did: how many draws of settings it was to play, and how many it played."""
+    """What a run did.
+
+    Attributes:
+        n_asked: how many draws of settings were left to play.
+        n_played: how many it played.
+        refused: what could not be played, and why.
+        results: the files that have all results.
+    """
 
     n_asked: int
     n_played: int
+    refused: list[str]
     results: list[Path]
 
 
@@ -89,13 +101,17 @@ def run_study(
     write_facts(out, (load_problem(folder, name) for name in study.problems))
     tasks = plan(study, folder, read_results(out), out, together=on_gpu)
     n_asked = sum(len(task.draws) for task in tasks)
-    n_played = 0
+    n_played, refused = 0, []
     progress(STAGE, 0, n_asked)
-    for task, table in _play_all(tasks, folder, n_jobs=n_jobs, on_gpu=on_gpu, deadline=deadline):
-        write_part(out, task, table)
+    for task, played in _play_all(tasks, folder, n_jobs=n_jobs, on_gpu=on_gpu, deadline=deadline):
+        if isinstance(played, InputError):
+            draws = "draw " + ", ".join(map(str, task.draws))
+            refused.append(f"{task.way}, {task.problem}, {task.n_labeled} labeled, {draws}: {played}")
+            continue
+        write_part(out, task, played)
         n_played += len(task.draws)
         progress(STAGE, n_played, n_asked)
-    return Ran(n_asked, n_played, join_parts(out))
+    return Ran(n_asked, n_played, refused, join_parts(out))
 
 
 def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: bool = False) -> list[Task]:
@@ -136,7 +152,7 @@ class _Lane:
     n_workers: int
     device: Device
     tasks: deque[Task]
-    playing: dict[Future[tuple[pa.Table, float]], Task] = field(default_factory=dict)
+    playing: dict[Future[tuple[_Played, float]], Task] = field(default_factory=dict)
 
     def begin(self, folder: Path, fits: _Clock) -> None:
         """Begin as many tasks as there are processes; those that would come too late are passed over."""
@@ -175,7 +191,7 @@ def _kind(task: Task) -> _Kind:
 
 def _play_all(
     tasks: Sequence[Task], folder: Path, *, n_jobs: int, on_gpu: bool, deadline: float | None
-) -> Iterator[tuple[Task, pa.Table]]:
+) -> Iterator[tuple[Task, _Played]]:
     """Return tasks with what they gave, as they are done."""
     clock = _Clock(deadline)
     of_gpu = [task for task in tasks if on_gpu and task.way == "networks"]
@@ -183,9 +199,9 @@ def _play_all(
     if not of_gpu and (n_jobs == 1 or len(of_cpu) <= 1):
         for task in of_cpu:
             if clock.has_time_for(task):
-                table, seconds = _timed(task, folder, "cpu")
+                played, seconds = _timed(task, folder, "cpu")
                 clock.learn(task, seconds)
-                yield task, table
+                yield task, played
         return
     n_workers = min(n_jobs, max(len(of_cpu), 1))
     with _pool(n_workers) as cpu, _pool(1) as gpu:
@@ -200,9 +216,9 @@ def _play_all(
             for lane in lanes:
                 for future in [each for each in lane.playing if each in done]:
                     task = lane.playing.pop(future)
-                    table, seconds = future.result()
+                    played, seconds = future.result()
                     clock.learn(task, seconds)
-                    yield task, table
+                    yield task, played
 
 
 @contextmanager
@@ -227,6 +243,11 @@ def _use_one_thread() -> None:
     threadpool_limits(limits=1)
 
 
-def _timed(task: Task, folder: Path, device: Device) -> tuple[pa.Table, float]:
+def _timed(task: Task, folder: Path, device: Device) -> tuple[_Played, float]:
+    """Return what a task gave, and the seconds that it took. One that cannot be played does not end the others."""
     start = time.perf_counter()
-    return play(task, folder, device=device), time.perf_counter() - start
+    try:
+        played: _Played = play(task, folder, device=device)
+    except InputError as error:
+        played = InputError(str(error))  # without its traceback, which does not travel
+    return played, time.perf_counter() - start
