@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-browser test-labelling reproduce-quick faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-browser test-labelling reproduce-quick study faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -93,6 +93,12 @@ test-labelling: .venv-label-studio/installed-$(LABEL_STUDIO) .venv-pages/install
 reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
 	$(BIN)/minmargin reproduce --quick all --out build/reproduced
 
+# In parts on disk: what was played already is not played again.
+study: $(VENV)/installed-torch  ## play every strategy on real problems, and write docs/study.md (hours; needs the data sets)
+	$(BIN)/minmargin study --pack
+	$(BIN)/minmargin study --out study/results
+	$(BIN)/python docs/write_study.py
+
 faults: $(VENV)/installed-dev  ## try every fault for real, and write docs/reliability.md (about ten minutes)
 	$(BIN)/python tests/faults/run.py --out docs/reliability.md
 
@@ -120,10 +126,11 @@ bench-clusters: .venv-clusters/installed  ## measure Dask, Ray and Spark, and ch
 	.venv-clusters/bin/python benchmarks/engines.py --json build/bench/engines.json
 	.venv-clusters/bin/python benchmarks/cluster_model.py --measured build/bench/engines.json
 
-docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and the paper's page anew
+docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and those of the paper and the study anew
 	$(BIN)/python docs/draw_pictures.py
 	$(BIN)/python docs/write_help.py
 	$(BIN)/python docs/write_paper.py
+	$(BIN)/python docs/write_study.py
 
 site: .venv-pages/installed  ## build the documentation site into build/site; fails at any warning
 	NO_MKDOCS_2_WARNING=1 .venv-pages/bin/mkdocs build --quiet --strict

@@ -46,6 +46,7 @@ ELSEWHERE = [
     (r" --help$", "tests/docs/test_docs.py", "compared with the page of commands"),
     (r"--install-completion", "tests/cli/test_manners.py", "changes the files of the user's shell"),
     (r"^minmargin reproduce", "make reproduce-quick", "minutes at best, hours on the real data"),
+    (r"^minmargin study", "tests/cli/test_study.py", "needs the data"),
     (
         r"^minmargin data (fetch|verify)|fetch_dataset\(",
         "tests/experiments/datasets",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -33,14 +34,16 @@ Example:
 def study_command(
     out: Annotated[
         Path, typer.Option(help="The folder for results and a page; an interrupted study goes on from it.")
-    ] = Path("study"),
+    ] = Path("studied"),
     problems: Annotated[
         list[str] | None,
         typer.Option(metavar="NAMES", help="Only these, comma-separated or repeated; large: the large ones."),
     ] = None,
     ways: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Ways of learning: logistic, networks, boosting; default: all."),
+        typer.Option(
+            metavar="NAMES", help="Ways of learning: logistic, networks (with torch), boosting; default: all."
+        ),
     ] = None,
     strategies: Annotated[
         list[str] | None,
@@ -65,7 +68,7 @@ def study_command(
     ] = False,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that has the sets, for --pack.")] = None,
     page_only: Annotated[
-        bool, typer.Option("--page", help="Play nothing: write the page of the results that are there.")
+        bool, typer.Option("--page", help="Play nothing: join the parts that are there, and write the page.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was played and where it is as JSON, for machines.")
@@ -76,6 +79,7 @@ def study_command(
 
     from minmargin.experiments.study.named import playable, strategy_named  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.page import write_page  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.study.parts import join_parts  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.problems import (  # noqa: PLC0415 - slow to import
         LARGE_PROBLEMS,
         PROBLEMS,
@@ -100,12 +104,13 @@ def study_command(
         return
     study = Study(
         check_problems(named or PROBLEMS),
-        check_ways(split(ways) or list(WAYS)),
+        check_ways(split(ways) or [way for way in WAYS if way != "networks" or find_spec("torch")]),
         [strategy_named(name).name for name in split(strategies) or playable()],
         _draws(draws),
     )
-    told: dict[str, object] = {}
-    if not page_only:
+    if page_only:
+        told: dict[str, object] = {"results": [str(path) for path in join_parts(out)]}
+    else:
         with progress_bars() as progress:
             ran = run_study(
                 study,

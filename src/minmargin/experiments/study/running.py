@@ -7,6 +7,7 @@ gives the same numbers whenever and by whichever process it is played, so a stud
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -237,10 +238,11 @@ def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
 
 def _use_one_thread() -> None:
     """Have the libraries of this process use one thread: there is a process for each core."""
-    import sklearn.ensemble  # noqa: F401, PLC0415 - loads the last library that has threads
+    import sklearn.ensemble  # noqa: F401, PLC0415 - loads all libraries that have threads, but for torch
     from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
     threadpool_limits(limits=1)
+    os.environ["OMP_NUM_THREADS"] = "1"  # for torch, which looks when it is imported
 
 
 def _timed(task: Task, folder: Path, device: Device) -> tuple[_Played, float]:
