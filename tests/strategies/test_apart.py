@@ -9,6 +9,7 @@ from sklearn.svm import LinearSVC
 
 import minmargin as mm
 from brute_force import Pool, pick_cluster_margin
+from minmargin.strategies import gradients
 
 rng = np.random.default_rng(0)
 X, POOL = rng.normal(size=(60, 4)), rng.normal(size=(500, 4))
@@ -45,6 +46,24 @@ def test_badge_picks_no_copy_while_there_is_another_row(committee):
 def test_badge_picks_otherwise_with_another_seed():
     batches = [mm.select(X, Y, POOL, 10, strategy="badge", random_state=seed) for seed in (0, 1)]
     assert batches[0].rows.tolist() != batches[1].rows.tolist()
+
+
+def test_badge_counts_gradients_as_memory(committee):
+    """A row takes 4 numbers of its vector and 3 of its gradient, held twice."""
+    with pytest.raises(mm.InputError) as error:
+        committee.select(POOL, 10, strategy=mm.Badge(memory_limit=2 * 8 * 7 * 80))
+    assert str(error.value) == (
+        "Strategy 'badge' compares all candidates in memory: 500 rows need about 0.1 MB and 0.0 MB may be used. "
+        "Use prefilter=80 to keep only the rows with the lowest margin."
+    )
+    fitting = mm.Badge(memory_limit=2 * 8 * 7 * 80, prefilter=80)
+    assert len(committee.select(POOL, 10, strategy=fitting)) == 10
+
+
+def test_many_rows_are_copied_in_parts(committee, monkeypatch):
+    whole = committee.select(POOL, 20, strategy="badge")
+    monkeypatch.setattr(gradients, "_ROWS", 64)
+    assert committee.select(POOL, 20, strategy="badge") == whole
 
 
 def test_badge_is_refused_without_probabilities():

@@ -109,6 +109,7 @@ class Shortlisting:
         )
         self._deciders = deciders
         self._one_at_a_time = Lock()
+        self._note_bytes: int | None = None
         self._n_spare = 0  # more rows to ask a screen for, since some may be copies
 
     def reach(self, n_classes: int) -> float:
@@ -209,7 +210,15 @@ class Shortlisting:
             carried = candidates.carried
             of_row = _ROW_BYTES + (_KEY_BYTES if self.shortlist.distinct else 0)
             of_block = of_row * len(candidates) + (0 if carried is None else carried.estimated_size())
-        check(n_wanted, of_block / max(len(candidates), 1))
+        check(n_wanted, of_block / max(len(candidates), 1) + self._bytes_of_notes(candidates))
+
+    def _bytes_of_notes(self, candidates: Candidates) -> int:
+        """Return the bytes that notes of a row take: those of the first row that is seen."""
+        if self._note_bytes is None and len(candidates):
+            notes = self.shortlist.notes
+            of_first = {} if notes is None else notes(candidates.take(np.arange(1)))
+            self._note_bytes = sum(values.nbytes for values in of_first.values())
+        return self._note_bytes or 0
 
     def _decide(self, candidates: Candidates) -> int:
         for lowest in self._deciders.share_out(self._lowest_of, candidates):

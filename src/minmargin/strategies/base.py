@@ -95,10 +95,10 @@ class Shortlist(NamedTuple):
     """An order to the pass over the pool: keep the `size` lowest rows by `by` (None: keep all).
 
     If there is a `check_memory`, the rows' vectors are kept too, and it is called beforehand with the number of
-    rows and the bytes of a vector, to raise an error if they are too many. `notes` gives further arrays to keep of
-    these rows, by name: (n,), or (n, any width). `check_rows` is for rows that are kept without vectors: it is called
-    like `check_memory`, with the bytes of all that is kept of a row. With `distinct`, of rows that the model sees alike
-    only the first is kept, and the keys that tell rows apart are kept too, as `topb.KEY`.
+    rows and the bytes of a vector and of notes, to raise an error if they are too many. `notes` gives further arrays
+    to keep of these rows, by name: (n,), or (n, any width). `check_rows` is for rows that are kept without vectors: it
+    is called like `check_memory`, with the bytes of all that is kept of a row. With `distinct`, of rows that the model
+    sees alike only the first is kept, and the keys that tell rows apart are kept too, as `topb.KEY`.
 
     `floor` is for a score that is something minus `Candidates.gumbel`: given C, a number that the something is never
     below. Most rows are then dismissed by their noise alone. Who gives one must give rows with numbers that are not

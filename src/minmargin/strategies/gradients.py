@@ -25,7 +25,7 @@ from minmargin.errors import InputError
 from minmargin.margins import ScoreName
 from minmargin.strategies.base import Contest, Context, Needs, Reasons, Shortlist, Stroke
 from minmargin.strategies.candidates import Candidates
-from minmargin.strategies.kept import InMemory, in_pool_order, take_ranked
+from minmargin.strategies.kept import InMemory, take_ranked
 from minmargin.strategies.registry import register_strategy, without_member
 from minmargin.topb import Ranked
 
@@ -167,12 +167,13 @@ def _factors(candidates: Candidates, probabilities: NDArray[np.float64]) -> Mapp
 
 def _pick_apart(shortlist: Ranked, context: Context, *, shorten: Callable[[Matrix], Matrix]) -> Ranked:
     """Return rows of a shortlist that lie apart; then, where too few do, its others in their order."""
-    candidates = in_pool_order(shortlist)
-    details = dict(candidates.details)
-    gradients, features = cast("NDArray[np.float64]", details.pop(_GRADIENT)), details.pop(_VECTOR)
-    _check_scored(candidates.rows, gradients, cast("Matrix", features))
+    order = np.argsort(shortlist.rows)  # that of the pool, which does not depend on scores
+    details = dict(shortlist.details)
+    gradients, features = (cast("Any", details.pop(name))[order] for name in (_GRADIENT, _VECTOR))
+    candidates = take_ranked(shortlist._replace(details=details), order)
+    _check_scored(candidates.rows, gradients, features)
     picked, squares = pick_apart(
-        Embedding(gradients, shorten(_without_missing(cast("Matrix", features)))),
+        Embedding(gradients, shorten(_without_missing(features))),
         context.batch_size,
         ties=context.seeds.ties(candidates.rows),
         chance=context.seeds.proposals,
@@ -181,7 +182,7 @@ def _pick_apart(shortlist: Ranked, context: Context, *, shorten: Callable[[Matri
     )
     in_line = np.searchsorted(candidates.rows, shortlist.rows)
     rest = in_line[~np.isin(in_line, picked)][: context.batch_size - len(picked)]
-    batch = take_ranked(candidates._replace(details=details), np.concatenate([picked, rest]))
+    batch = take_ranked(candidates, np.concatenate([picked, rest]))
     return batch._replace(scores=0.0 - np.concatenate([np.sqrt(squares), np.zeros(len(rest))]))
 
 
@@ -195,9 +196,11 @@ def _shortened(features: Matrix) -> Matrix:
 
 def _without_missing(features: Matrix) -> Matrix:
     """Return features with 0 where a value is missing, which only some learners allow."""
-    if isinstance(features, sparse.csr_array):
-        return _with_values(features, np.where(np.isnan(features.data), 0.0, features.data))
-    return np.where(np.isnan(features), features.dtype.type(0), features)
+    values = features.data if isinstance(features, sparse.csr_array) else features
+    if not np.isnan(values).any():
+        return features
+    known = np.where(np.isnan(values), values.dtype.type(0), values)
+    return _with_values(features, known) if isinstance(features, sparse.csr_array) else known
 
 
 def _with_values(features: sparse.csr_array, values: NDArray[Any]) -> sparse.csr_array:

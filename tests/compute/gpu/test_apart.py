@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import minmargin as mm
 from minmargin.compute import Embedding, apart, pick_apart
 from minmargin.compute.apart import PlainDistances
 from minmargin.seeds import SeedTree
@@ -111,3 +112,13 @@ def test_sparse_rows_and_rows_that_do_not_fit_stay_on_the_cpu(pretended, monkeyp
     with pytest.warns(UserWarning, match=said):
         assert_equal(picks(embedding, "cuda"), expected)
     assert pretended == []
+
+
+@pytest.mark.gpu
+def test_a_batch_of_badge_from_a_gpu_is_that_of_the_cpu():
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(60, 20)), rng.normal(size=(3000, 20))
+    committee = mm.fit_committee(X, np.arange(60) % 3, n_models=0, random_state=0)
+    on_cpu, on_gpu = (committee.select(pool, 800, strategy="badge", device=on) for on in ("cpu", "cuda"))
+    assert on_gpu.rows.tolist() == on_cpu.rows.tolist()
+    assert on_gpu.scores.tobytes() == on_cpu.scores.tobytes()
