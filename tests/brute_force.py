@@ -399,6 +399,7 @@ class Apart:
         self.centers = list(centers)  # the given ones, then the picks
         self.bounds = [math.inf] * len(embeddings)
         self.n_seen = [0] * len(embeddings)
+        self.up_to_date_at = self.n_rejected = 0
 
     def pick(self, n_picks, ties, chance):
         """Return the picks and their squared distances; `chance(t)` are the two numbers of proposal t."""
@@ -409,22 +410,23 @@ class Apart:
             picked, distances = [first], [squares[first]]
             self.centers = [self.embeddings[first]]
         self.bring_all_up_to_date()
-        up_to_date_at = len(self.centers)
         while len(picked) < n_picks and any(bound > 0.0 for bound in self.bounds):
+            if self.n_rejected == 1024:
+                self.bring_all_up_to_date()
             where, whether = chance(t)
             t += 1
             i = self.walk(where)
             old = self.bounds[i]
             self.bring_up_to_date(i)
             if not whether * old < self.bounds[i]:
+                self.n_rejected += 1
                 continue
             picked.append(i)
             distances.append(self.bounds[i])
             self.bounds[i] = 0.0
             self.centers.append(self.embeddings[i])
-            if len(self.centers) - up_to_date_at >= min(max(up_to_date_at // 4, 8), 512):
+            if len(self.centers) - self.up_to_date_at >= min(max(self.up_to_date_at // 4, 8), 512):
                 self.bring_all_up_to_date()
-                up_to_date_at = len(self.centers)
         return picked, distances
 
     def bring_up_to_date(self, i):
@@ -435,6 +437,7 @@ class Apart:
     def bring_all_up_to_date(self):
         for i in range(len(self.embeddings)):
             self.bring_up_to_date(i)
+        self.up_to_date_at, self.n_rejected = len(self.centers), 0
 
     def walk(self, where):
         """Return where the sum of bounds passes a share of the whole, block by block and then within one."""

@@ -142,6 +142,26 @@ def test_every_way_has_the_same_distances(seed, n_held, scale):
         ]
 
 
+def test_an_outlier_is_soon_forgotten():
+    """Seen from far away all bounds are large, and nearly all proposals are rejected; after 1,024 they are mended."""
+    embedding, seeds = factors(0, 4000, 2, 3, None), SeedTree(0)
+    embedding.right[17] = 1e5
+    ties = seeds.ties(np.arange(4000))
+    chances = seeds.proposals(np.arange(20_000)).tolist()
+    asked = []
+
+    def chance(numbers):
+        asked.append(len(numbers))
+        return seeds.proposals(numbers)
+
+    found = picks_of_all_ways(embedding, 12, ties, chance)
+    assert 1024 < sum(asked) / len(found) <= 4096
+    expected = Apart(as_lists(embedding)).pick(12, ties.tolist(), lambda t: chances[t])
+    for picked, distances in found:
+        assert picked.tolist() == expected[0]
+        assert distances.tolist() == expected[1]
+
+
 def test_equal_embeddings_are_picked_once():
     kinds = factors(0, 7, 2, 3, None)
     copies = np.random.default_rng(0).integers(0, 7, 2000)

@@ -40,6 +40,9 @@ BLOCK = 512
 #: Most centers that are compared with all candidates at a time.
 MOST_HELD = 512
 _LEAST_HELD = 8
+_MOST_REJECTED = (
+    1024  # proposals, until all bounds are brought up to date: one far outlier makes them all too large
+)
 _CHANCES = 1024  # proposals whose numbers are made at a time
 _WORTH_A_GPU = 1 << 35  # multiplications for which starting a GPU, some seconds, is worth while
 
@@ -125,24 +128,23 @@ def pick_apart(
     def pick(candidate: int, distance: float) -> None:
         picked.append(candidate)
         apart.append(distance)
-        distances.hold(embedding, candidate, squares[candidate])
+        draws.avoid(embedding, candidate, squares[candidate])
 
     if centers is not None and n_centers:
-        draws.avoid(_as_float64(centers))
+        given = _as_float64(centers)
+        for row, square in enumerate(squared_lengths(given)):
+            draws.avoid(given, row, square)
+        draws.bring_up_to_date()
     elif n_picks and len(squares):
         longest = np.flatnonzero(squares == squares.max())
         first = int(longest[np.lexsort((longest, ties[longest]))[0]])
         pick(first, float(squares[first]))
         draws.bring_up_to_date()
-    n_compared = n_centers + len(picked)
     while len(picked) < n_picks:
         found = draws.next_pick()
         if found is None:
             break
         pick(*found)
-        if distances.n_held >= min(max(n_compared // 4, _LEAST_HELD), MOST_HELD):
-            n_compared += distances.n_held
-            draws.bring_up_to_date()
     return np.array(picked, dtype=np.intp), np.array(apart)
 
 
@@ -159,25 +161,30 @@ class _Draws:
         self._of_candidates[:] = np.inf
         self._sums = np.zeros(len(self._bounds))
         self._n_seen = np.zeros(n, dtype=np.intp)  # held centers that a bound takes account of
+        self._n_compared = 0  # centers that all bounds take account of
+        self._n_rejected = 0  # proposals since then
 
-    def avoid(self, centers: Embedding) -> None:
-        """Compare all candidates with given centers."""
-        squares = squared_lengths(centers)
-        for row, square in enumerate(squares):
-            self._distances.hold(centers, row, square)
-            if self._distances.n_held == MOST_HELD or row == len(squares) - 1:
-                self.bring_up_to_date()
+    def avoid(self, embedding: Embedding, row: int, square: float) -> None:
+        """Make one row of an embedding a center. From time to time, that brings all bounds up to date."""
+        self._distances.hold(embedding, row, square)
+        if self._distances.n_held >= min(max(self._n_compared // 4, _LEAST_HELD), MOST_HELD):
+            self.bring_up_to_date()
 
     def bring_up_to_date(self) -> None:
         """Compare all candidates with all centers that are held, which then need not be held any longer."""
-        self._distances.lower(self._of_candidates)
+        if self._distances.n_held:
+            self._distances.lower(self._of_candidates)
+        self._n_compared += self._distances.n_held
         self._distances.forget()
         self._n_seen[:] = 0
+        self._n_rejected = 0
         self._sums[:] = np.add.accumulate(self._bounds, axis=1)[:, -1]
 
     def next_pick(self) -> tuple[int, float] | None:
         """Return the next pick and its distance, or None if no candidate is apart from all centers."""
         for where, whether in self._chances:
+            if self._n_rejected == _MOST_REJECTED:
+                self.bring_up_to_date()
             candidate = self._walk(where)
             if candidate is None:
                 return None
@@ -191,6 +198,7 @@ class _Draws:
             self._sums[block] = np.add.accumulate(self._bounds[block])[-1]
             if accepted:
                 return candidate, exact
+            self._n_rejected += 1
         raise AssertionError  # chances never end
 
     def _walk(self, where: float) -> int | None:
