@@ -217,7 +217,8 @@ class Shortlisting:
         if self._note_bytes is None and len(candidates):
             notes = self.shortlist.notes
             of_first = {} if notes is None else notes(candidates.take(np.arange(1)))
-            self._note_bytes = sum(values.nbytes for values in of_first.values())
+            # One that is called "vector" takes the place of the row's vector, which is counted already.
+            self._note_bytes = sum(values.nbytes for name, values in of_first.items() if name != "vector")
         return self._note_bytes or 0
 
     def _decide(self, candidates: Candidates) -> int:
