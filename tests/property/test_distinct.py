@@ -144,7 +144,7 @@ def shortlist(X, size, cuts, screen, excluded=()):
     for start, stop in zip([0, *cuts], [*cuts, len(X)], strict=True):
         candidates = Candidates(range(start, stop), X[start:stop], OneModel(), seeds=SEEDS, device="cpu")
         places = np.array([row - start for row in range(start, stop) if row in excluded], np.intp)
-        making.take_in(CandidateBlock(candidates, start, places, len(X), lambda: None))
+        making.take_in(CandidateBlock(candidates, start, places, len(X), lambda: None, 2))
     making.decide_rest()
     return making.top
 

@@ -9,7 +9,6 @@ from sklearn.svm import LinearSVC
 
 import minmargin as mm
 from brute_force import Pool, pick_cluster_margin
-from minmargin.strategies import gradients
 
 rng = np.random.default_rng(0)
 X, POOL = rng.normal(size=(60, 4)), rng.normal(size=(500, 4))
@@ -58,12 +57,6 @@ def test_badge_counts_gradients_as_memory(committee):
     )
     fitting = mm.Badge(memory_limit=2 * 8 * 7 * 80, prefilter=80)
     assert len(committee.select(POOL, 10, strategy=fitting)) == 10
-
-
-def test_many_rows_are_copied_in_parts(committee, monkeypatch):
-    whole = committee.select(POOL, 20, strategy="badge")
-    monkeypatch.setattr(gradients, "_ROWS", 64)
-    assert committee.select(POOL, 20, strategy="badge") == whole
 
 
 def test_badge_is_refused_without_probabilities():
