@@ -85,7 +85,8 @@ def test_too_few_rows_that_are_not_alike_are_an_error(committee):
     with pytest.raises(mm.InputError) as error:
         committee.select(np.tile(POOL[:50], (20, 1)), 51, strategy="spread")
     assert str(error.value) == (
-        "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). Use batch_size<=50."
+        "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). Use "
+        "batch_size<=50."
     )
 
 
