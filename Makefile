@@ -50,7 +50,7 @@ test-shared: $(VENV)/installed-dev  ## run the tests on real data, which lies in
 TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/learners/test_module_errors.py tests/property/test_network_screens.py tests/strategies/test_greedy_device.py \
 	tests/test_device.py tests/pools/test_exclude.py::test_networks tests/compare/test_compare.py tests/compare/test_game.py \
-	tests/experiments/paper/test_run.py tests/committee/storage/test_torch_learners.py tests/contract/test_network_learners.py \
+	tests/experiments/paper/test_run.py tests/experiments/study/test_running.py tests/committee/storage/test_torch_learners.py tests/contract/test_network_learners.py \
 	tests/test_package.py::test_importing_the_package_loads_no_optional_library_until_a_name_needs_it docs/networks.md \
 	src/minmargin/compute/gpu src/minmargin/compute/networks src/minmargin/learners/networks
 TORCH_CODE := src/minmargin/compute/gpu/*,src/minmargin/compute/networks/*,src/minmargin/learners/networks/*,src/minmargin/learners/m*.py

@@ -65,8 +65,8 @@ def draw_ranks(strategies: Sequence[str], ranks: Ranks) -> Figure:
         depth = 0.9 + 0.28 * len(groups)
         figure = mpl.figure.Figure(figsize=(9.0, 0.21 * (n_left + 2) + 0.75 + 0.13 * len(groups)))
         ax = figure.add_axes((0.2, 0.02, 0.6, 0.94))
-        low, high = float(np.floor(mean.min())), float(np.ceil(mean.max()))
-        low, high = min(low, high - 1), max(high, low + 1)
+        # A little wider than the ranks, so that the line of none falls together with an edge.
+        low, high = float(np.floor(mean.min() - 0.2)), float(np.ceil(mean.max() + 0.2))
         ax.set_xlim(low, high)
         ax.set_ylim(depth + n_left + 0.3, -2.2)
         ax.axis("off")
