@@ -115,10 +115,11 @@ def test_sparse_rows_and_rows_that_do_not_fit_stay_on_the_cpu(pretended, monkeyp
 
 
 @pytest.mark.gpu
-def test_a_batch_of_badge_from_a_gpu_is_that_of_the_cpu():
+@pytest.mark.parametrize("strategy", ["badge", "spread"])
+def test_a_batch_from_a_gpu_is_that_of_the_cpu(strategy):
     rng = np.random.default_rng(0)
     X, pool = rng.normal(size=(60, 20)), rng.normal(size=(3000, 20))
-    committee = mm.fit_committee(X, np.arange(60) % 3, n_models=0, random_state=0)
-    on_cpu, on_gpu = (committee.select(pool, 800, strategy="badge", device=on) for on in ("cpu", "cuda"))
+    committee = mm.fit_committee(X, np.arange(60) % 3, n_models=5, random_state=0)
+    on_cpu, on_gpu = (committee.select(pool, 800, strategy=strategy, device=on) for on in ("cpu", "cuda"))
     assert on_gpu.rows.tolist() == on_cpu.rows.tolist()
     assert on_gpu.scores.tobytes() == on_cpu.scores.tobytes()
