@@ -104,3 +104,10 @@ def test_copies_come_after_the_first_and_are_found_among_others(numbers, others)
     expected = [firsts[number] != place for place, number in enumerate(numbers)]
     assert are_copies(keys, later_first).tolist() == expected
     assert are_among(keys, theirs).tolist() == [number in others for number in numbers]
+
+
+def test_keys_are_the_same_on_every_machine():
+    """A checkpoint may be taken up elsewhere, and a cluster may have machines of several kinds."""
+    assert keys_of_numbers(np.array([[1.0, -2.5, 0.0]])).tolist() == [
+        [15292799466333274112, 18030429688982325888]
+    ]
