@@ -125,6 +125,7 @@ class TopB:
     distinct: bool = False
     _parts: list[_Part] = field(default_factory=list, repr=False)
     _n_held: int = field(default=0, repr=False)
+    _compacted: bool = field(default=True, repr=False)
     _passed: PassedOver = field(default_factory=lambda: PassedOver.of(np.empty(0)), repr=False)
 
     def update(
@@ -214,6 +215,7 @@ class TopB:
 
     def _hold(self, parts: list[_Part]) -> None:
         self._parts.extend(parts)
+        self._compacted &= not parts
         self._n_held += sum(len(part.rows) for part in parts)
         if self.size is None or self._n_held < self.size:
             return
@@ -223,6 +225,8 @@ class TopB:
 
     def _compact(self) -> None:
         """Keep the lowest rows only, in any order."""
+        if self._compacted:
+            return
         held = _join(self._parts)
         if self.distinct:
             copies = are_copies(held.keys, held.rows, held.ties, held.scores)
@@ -236,7 +240,7 @@ class TopB:
             self.last_place = LastPlace(float(cut), held.ties[level[-1]], int(held.rows[level[-1]]))
             self._passed = self._passed.below(float(cut))
             held = held.take(np.concatenate([below, level]))
-        self._parts, self._n_held = [held], len(held.rows)
+        self._parts, self._n_held, self._compacted = [held], len(held.rows), True
 
 
 @dataclass(frozen=True)

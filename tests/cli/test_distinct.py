@@ -41,7 +41,7 @@ def test_distinct_rows_are_picked_and_copies_are_counted(run):
     n_copies = manifest["copies_passed_over"]
     assert manifest["settings"]["distinct"] is True
     assert n_copies >= 14 * 4
-    assert f"Copies: {n_copies} rows were passed over." in said
+    assert f"Copies: at least {n_copies} rows were passed over." in said
     assert f"copies passed over{n_copies}" in ParsedPage(Path("report.html")).sentences()
 
 

@@ -77,6 +77,18 @@ def test_every_strategy(strategy):
     assert there.manifest["pool"] == here.manifest["pool"]
 
 
+@pytest.mark.parametrize("strategy", BUILT_IN)
+def test_every_strategy_passes_over_copies_elsewhere_too(strategy):
+    committee = mm.fit_committee(X, Y, random_state=0)
+    pool = np.tile(POOL[:300], (4, 1))
+    settings = {"strategy": made(strategy), "distinct": True}
+    here = committee.select(pool, 100, **settings)
+    there = committee.select(pool, 100, engine=Elsewhere(twice=True), **settings)
+    same(there, here)
+    assert there.manifest["copies_passed_over"] == here.manifest["copies_passed_over"]
+    assert len(np.unique(pool[there.rows], axis=0)) == 100
+
+
 @pytest.mark.parametrize("strategy", ["min-margin", "committee", "k-centers", "badge", "cluster-margin"])
 @pytest.mark.parametrize("learner", ["tree", "sparse"])
 def test_models_that_see_blocks_and_rows_that_are_sparse(learner, strategy):

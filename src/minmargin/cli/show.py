@@ -79,13 +79,16 @@ def _excluded(n_rows: int, n_asked: int) -> str:
 
 
 def _copies(n_rows: int) -> str:
-    """Return how many rows were passed over as copies.
+    """Return how many rows were passed over as copies; of those that tie with the last pick nobody knows.
 
-    >>> _copies(1), _copies(0)
-    ('Copies: 1 row was passed over.', 'Copies: no row was passed over.')
+    >>> _copies(1200)
+    'Copies: at least 1,200 rows were passed over.'
+    >>> _copies(0)
+    'Copies: none among the rows with a lower score than the last pick.'
     """
-    rows = {0: "no row was", 1: "1 row was"}.get(n_rows, f"{n_rows:,} rows were")
-    return f"Copies: {rows} passed over."
+    if not n_rows:
+        return "Copies: none among the rows with a lower score than the last pick."
+    return f"Copies: at least {n_rows:,} {'row was' if n_rows == 1 else 'rows were'} passed over."
 
 
 def _show_first(batch: Batch, console: Console) -> None:

@@ -14,6 +14,7 @@ differ only in high bits; hence these are folded onto low ones, other ones in ea
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -72,15 +73,19 @@ def _numbers_of_columns(width: int) -> NDArray[np.uint64]:
     return np.stack([hash_rows(seed, columns) | np.uint64(1) for seed in (_FIRST, _SECOND)])
 
 
-def _folded(values: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the bits of numbers as float64, for each half; the same for numbers that are equal."""
-    same = np.asarray(values, dtype=np.float64, order="C") + 0.0  # which makes 0.0 of -0.0
+def _folded(values: NDArray[Any]) -> Iterator[NDArray[np.uint64]]:
+    """Yield the bits of numbers as float64, for each half; the same for numbers that are equal."""
+    same = values.astype(np.float64, order="C")
+    same += 0.0  # which makes 0.0 of -0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(same.sum())
+        finite = np.isfinite(values.sum())
     if not finite:
         same[np.isnan(same)] = np.nan  # there are many
     bits = same.view(np.uint64)
-    return bits ^ (bits >> _FOLDS[0]), bits ^ (bits >> _FOLDS[1])
+    for fold in _FOLDS:
+        folded = bits >> fold
+        folded ^= bits
+        yield folded
 
 
 def keys_of_values(X: Any) -> Keys:
