@@ -180,9 +180,8 @@ class Shortlisting:
             keys_of = self._keys_of(candidates, near.places)
             if keys_of is None or n_found < n_asked or n_found == len(candidates):
                 return near, keys_of
-            if (
-                n_found > 2 * n_asked
-            ):  # so rough a look dismisses by the cut alone: then there is nothing to count
+            # So rough a look dismisses by the cut alone. If it is asked for more, there is nothing to count.
+            if n_found > 2 * n_asked:
                 self._n_spare = max(self._n_spare, n_found + n_found // 2)
             # A row that the screen has not left, and that is not above the cut, is above `n_asked` rows that it has.
             # Excluded rows and copies may be among these: then as many more have to be asked for.
