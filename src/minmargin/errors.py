@@ -19,6 +19,18 @@ class InputError(MinMarginError, ValueError):
     """What the caller passed cannot be used; the message says how to mend it."""
 
 
+class TooFewDistinctError(InputError):
+    """A pool has fewer distinct rows than a batch is to have.
+
+    Attributes:
+        n_distinct: how many it has.
+    """
+
+    def __init__(self, message: str, n_distinct: int) -> None:
+        super().__init__(message)
+        self.n_distinct = n_distinct
+
+
 class NotNumbersError(InputError):
     """Rows are not numbers, where only numbers will do."""
 

@@ -42,7 +42,7 @@ def test_it_writes_everything_and_says_what_it_found(run, capsys):
     assert err == ""
     assert told["settings"]["preprocess"] == "auto"
     assert told["settings"]["n_draws"] == 3
-    assert pq.read_table("curves/results.parquet").num_rows == 3 * 7
+    assert pq.read_table("curves/results.parquet").num_rows == 3 * 9
     assert Path("curves/curves.png").read_bytes().startswith(b"\x89PNG")
     assert told["advice"].replace("'", "&#39;") in Path("curves/report.html").read_text()
 

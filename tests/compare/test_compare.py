@@ -43,12 +43,17 @@ def whole():
 
 def test_every_draw_strategy_and_size_has_a_result(whole):
     frame = whole.to_pandas()
-    assert len(frame) == 3 * (1 + 3 * 2)
+    assert len(frame) == 3 * (1 + 4 * 2)
     assert list(frame.columns) == ["draw", "strategy", "rounds", "batch_size", "score", "seconds"]
     assert frame.groupby("strategy", observed=True).size().to_dict() == {
-        "none": 3, "min-margin": 6, "margin": 6, "random": 6
+        "none": 3, "spread": 6, "min-margin": 6, "margin": 6, "random": 6
     }  # fmt: skip
     assert frame["score"].between(0.7, 1).all()
+
+
+def test_a_learner_without_probabilities_is_compared_without_spread():
+    found = compare(learner=make_pipeline(LinearSVC()), n_draws=2)
+    assert found.settings["strategies"] == ["min-margin", "margin", "random"]
 
 
 def test_a_seed_gives_the_same_and_another_does_not(whole):
@@ -132,7 +137,8 @@ def test_mixed_columns_with_missing_values_can_be_played():
 def test_strategies_without_models_are_played_in_one_round(whole):
     found = compare(rounds=[1, 3])
     played = {(row["strategy"], row["rounds"]) for row in numbers(found) if row["strategy"] != "none"}
-    assert played == {("min-margin", 1), ("margin", 1), ("random", 1), ("min-margin", 3), ("margin", 3)}
+    with_models = {(name, n) for name in ("spread", "min-margin", "margin") for n in (1, 3)}
+    assert played == {("random", 1), *with_models}
     assert [row for row in numbers(found) if row["rounds"] == 1] == numbers(whole)
     alone = compare(rounds=3)
     by_draw = [sorted(map(str, numbers(each))) for each in (alone, found)]
@@ -170,7 +176,7 @@ def test_an_interrupted_comparison_is_taken_up_with_its_seed(tmp_path):
         ({"rounds": 2}, "rounds=[1]", "rounds=[2]"),
         (
             {"strategies": ["random"]},
-            "strategies=['min-margin', 'margin', 'random']",
+            "strategies=['spread(oversample=4)', 'min-margin', 'margin', 'random']",
             "strategies=['random']",
         ),
     ],
@@ -232,7 +238,7 @@ def test_what_many_draws_warn_of_is_said_once():
         ({"n_draws": 1}, "n_draws=1 must be a whole number >= 2; 50 is usual."),
         (
             {"n_models": 0},
-            "Strategy 'min-margin' needs members, and n_models=0. Use n_models>=1; 25 is usual.",
+            "Strategy 'spread' needs members, and n_models=0. Use n_models>=1; 25 is usual.",
         ),
         (
             {"strategies": [mm.KCenters(prefilter=10)]},

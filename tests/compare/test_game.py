@@ -70,6 +70,22 @@ class MarginBackwardsButNested(MarginBackwards):
     nested = True
 
 
+def test_where_too_few_rows_are_different_chance_fills_the_places_that_are_left():
+    deal = iris_deal()
+    rows = X.copy()
+    rows[deal.pool] = X[deal.pool[np.arange(len(deal.pool)) % 12]]
+    deal = deal._replace(table=LabeledSet.of(rows, Y))
+    game = Game(LogisticTrainer(), ("spread", "random"), (10, 20), n_models=3)
+    picks = game.pick(deal, device="cpu").rows
+    assert len(np.unique(rows[picks["spread", 10]], axis=0)) == 10
+    batch = picks["spread", 20]
+    n_kinds = len(np.unique(X[deal.pool[:12]], axis=0))
+    assert len(set(batch.tolist())) == 20
+    assert len(np.unique(rows[batch[:n_kinds]], axis=0)) == n_kinds
+    by_chance = [row for row in picks["random", 20].tolist() if row not in batch[:n_kinds]]
+    assert batch[n_kinds:].tolist() == by_chance[: 20 - n_kinds]
+
+
 def test_a_strategy_that_does_not_say_that_it_is_nested_picks_each_size_by_itself():
     deal, strategy = iris_deal(), MarginBackwards()
     picks = Game(LogisticTrainer(), ("margin", strategy), SIZES).pick(deal, device="cpu")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _EXAMPLE = """\b
 Example:
   minmargin compare --labeled labeled.csv --label-column y \\
-                    --strategies min-margin,margin,random --out curves
+                    --strategies spread,min-margin,random --out curves
 """
 
 
@@ -58,7 +58,7 @@ def compare_command(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="What to compare, comma-separated or repeated; default: min-margin,margin,random.",
+            help="What to compare, comma-separated or repeated; default: spread,min-margin,margin,random.",
         ),
     ] = None,
     batch_sizes: Annotated[
@@ -105,7 +105,7 @@ def compare_command(
         comparison = compare(
             one_or_all(labeled),
             label_column,
-            strategies=list(map(resolve_strategy, split(strategies) or ("min-margin", "margin", "random"))),
+            strategies=[resolve_strategy(name) for name in split(strategies) or ()] or None,
             batch_sizes=None if batch_sizes is None else _numbers("--batch-sizes", batch_sizes),
             n_labeled=n_labeled,
             test_size=_test_size(test_size),

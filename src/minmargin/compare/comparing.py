@@ -17,7 +17,7 @@ def compare(
     X: RowsLike,
     y: LabelsLike,
     *,
-    strategies: Sequence[StrategyLike] = ("min-margin", "margin", "random"),
+    strategies: Sequence[StrategyLike] | None = None,
     batch_sizes: Sequence[int] | int | None = None,
     n_labeled: int = 100,
     test_size: float = 0.5,
@@ -52,7 +52,8 @@ def compare(
     Args:
         X: the rows: an array, a sparse matrix, a data frame, a list of texts, or a path to files.
         y: their labels, of any type; or the name of the label column, if X is a frame or a path.
-        strategies: names from `minmargin.strategies()`, or strategies as `select` takes them.
+        strategies: names from `minmargin.strategies()`, or strategies as `select` takes them; by default spread,
+            min-margin, margin and random; without spread if the learner has no probabilities.
         batch_sizes: how many labels are added; by default a quarter of `n_labeled` to 16 times as many, by doublings,
             as far as half the pool.
         n_labeled: how many rows are labeled from the start.

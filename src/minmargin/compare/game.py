@@ -20,6 +20,7 @@ from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
 from minmargin.data.rows import take_rows
 from minmargin.device import DeviceChoice
+from minmargin.errors import TooFewDistinctError
 from minmargin.execution import Execution
 from minmargin.pools.memory import MemoryPool
 from minmargin.strategies import Strategy, resolve_strategy
@@ -178,9 +179,20 @@ def _select(
     size: int,
     execution: Execution,
 ) -> tuple[RowNumbers, float]:
-    """Return the rows that a strategy picks from a pool, and how many seconds that took."""
+    """Return the rows that a strategy picks from a pool, and how many seconds that took.
+
+    One that takes no copies may find too few rows. The places that are left are then filled by chance, as whoever has
+    the labels to spend would.
+    """
     start = time.perf_counter()
     candidates = MemoryPool(take_rows(deal.X, pool))
     matched = committee.match(candidates)
-    batch = committee.pick(matched, size, strategy, execution, distinct=False)  # as the paper plays it
-    return pool[batch.rows], time.perf_counter() - start
+    pick = partial(committee.pick, matched, execution=execution, distinct=False)  # as the paper plays it
+    try:
+        rows = pick(size, strategy).rows
+    except TooFewDistinctError as error:
+        rows = pick(error.n_distinct, strategy).rows
+        by_chance = pick(size, resolve_strategy("random")).rows
+        rest = by_chance[~np.isin(by_chance, rows)][: size - len(rows)]
+        rows = np.concatenate([rows, rest])
+    return pool[rows], time.perf_counter() - start

@@ -24,7 +24,10 @@ from minmargin.errors import InputError, listing
 from minmargin.labeled import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
 from minmargin.learners.module import ModuleLearner
-from minmargin.strategies import Strategy, check_strategy, resolve_strategy
+from minmargin.strategies import Strategy, StrategyName, check_strategy, resolve_strategy
+
+#: What is compared if nothing is named.
+DEFAULT_STRATEGIES: tuple[StrategyName, ...] = ("spread", "min-margin", "margin", "random")
 
 # What the results of a draw do not depend on.
 _BY_THE_WAY = {"n_draws", "n_pool", "class_counts"}
@@ -70,7 +73,7 @@ class Plan:
         device: DeviceChoice,
     ) -> Plan:
         """Return the plan for these arguments of `compare`, or say why it cannot work."""
-        chosen = _check_strategies(strategies)
+        given = None if strategies is None else _check_strategies(strategies)
         scored_by = resolve_scoring(scoring)
         n_draws = check_count("n_draws", n_draws, least=2, usual=50)
         n_models = check_count("n_models", n_models, least=0, usual=25)
@@ -83,6 +86,7 @@ class Plan:
             random_state=random_state,
             preprocess=preprocess,
         )
+        chosen = _by_default(training) if given is None else given
         for strategy in chosen:
             probabilistic = training.learner.probabilistic
             check_strategy(strategy, n_models, training.learner.name, probabilistic=probabilistic)
@@ -144,6 +148,15 @@ class Plan:
             # Without a batch, the model is the same in every game.
             tables.append(make_table(draw, game.rounds, outcomes[min(number, 1) :]))
         return pa.concat_tables(tables)
+
+
+def _by_default(training: Training) -> list[Strategy]:
+    """Return the strategies that are played if none are named: those that the learner's class scores allow."""
+    return [
+        strategy
+        for strategy in map(resolve_strategy, DEFAULT_STRATEGIES)
+        if training.learner.probabilistic or not strategy.probabilistic
+    ]
 
 
 def _check_strategies(strategies: Any) -> list[Strategy]:

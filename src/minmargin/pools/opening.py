@@ -14,7 +14,7 @@ from scipy import sparse
 from minmargin.checks import check_count
 from minmargin.data.intake import Intake
 from minmargin.data.schema import Kind, as_rows, missing_column
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, TooFewDistinctError, listing
 from minmargin.pools.base import Pool
 from minmargin.pools.exclusion import Exclusion
 from minmargin.pools.files import DatasetPool, FilePool
@@ -190,14 +190,15 @@ def too_large(batch_size: int, n_rows: int, n_excluded: int, matched: MatchedPoo
 
 def too_few_distinct(
     batch_size: int, n_distinct: int, n_rows: int, n_excluded: int, matched: MatchedPool, *, always: bool
-) -> InputError:
+) -> TooFewDistinctError:
     """Return the error for a batch that the distinct rows of a pool, or of what is left of it, cannot fill.
 
     `always` says that the strategy takes no others.
     """
     fix = f"Use batch_size<={n_distinct}" + ("." if always else ", or distinct=False.")
     left = f", {n_excluded:,} of them excluded" if n_excluded else ""
-    return InputError(
+    return TooFewDistinctError(
         f"batch_size={batch_size} is larger than the number of distinct rows ({n_distinct:,} among {n_rows:,} rows in "
-        f"{matched.pool.name}{left}). {fix}"
+        f"{matched.pool.name}{left}). {fix}",
+        n_distinct,
     )
