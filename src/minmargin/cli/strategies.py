@@ -29,4 +29,9 @@ def strategies_command(
         table.add_column(heading)
     for entry in entries:
         table.add_row(entry.name, entry.summary, entry.cost)
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(
+        "\nThe default is min-margin, the paper's. For a large batch try spread first. What pays on your data: "
+        "minmargin compare."
+    )
