@@ -26,6 +26,7 @@ from complaints import (
     pick,
     with_cell,
 )
+from minmargin.errors import TooFewDistinctError
 
 # The batch
 
@@ -58,7 +59,7 @@ def test_a_batch_larger_than_a_generator_is_found_at_its_end() -> None:
 def test_a_batch_larger_than_the_distinct_rows_is_found_at_the_end(strategy: str) -> None:
     pool = np.repeat(np.unique(X, axis=0)[:50], 20, axis=0)
     asked = {"pool": pool, "strategy": strategy, "distinct": True}
-    assert complaint(batch_size=51, **asked) == (
+    assert complaint(error=TooFewDistinctError, batch_size=51, **asked) == (
         "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). "
         "Use batch_size<=50, or distinct=False."
     )
@@ -68,7 +69,9 @@ def test_a_batch_larger_than_the_distinct_rows_is_found_at_the_end(strategy: str
 
 def test_distinct_rows_are_those_that_are_not_excluded() -> None:
     pool = np.repeat(np.unique(X, axis=0)[:50], 20, axis=0)
-    assert complaint(pool=pool, batch_size=50, distinct=True, exclude=range(40)) == (
+    assert complaint(
+        error=TooFewDistinctError, pool=pool, batch_size=50, distinct=True, exclude=range(40)
+    ) == (
         "batch_size=50 is larger than the number of distinct rows (48 among 1,000 rows in the pool, 40 of them "
         "excluded). Use batch_size<=48, or distinct=False."
     )
@@ -80,7 +83,7 @@ def test_a_strategy_that_takes_distinct_rows_always_cannot_be_told_otherwise() -
             return [each._replace(distinct=True) for each in super().shortlists(batch_size)]
 
     pool = np.repeat(np.unique(X, axis=0)[:50], 20, axis=0)
-    assert complaint(pool=pool, batch_size=51, strategy=Always()) == (
+    assert complaint(error=TooFewDistinctError, pool=pool, batch_size=51, strategy=Always()) == (
         "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). "
         "Use batch_size<=50."
     )

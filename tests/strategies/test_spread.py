@@ -98,7 +98,9 @@ def test_too_few_rows_that_are_not_alike_are_an_error(committee):
         (np.inf, "is infinite. Replace it."),
     ],
 )
-def test_a_row_with_a_value_that_no_model_takes_is_named_if_it_could_be_drawn(committee, value, problem, form):
+def test_a_row_with_a_value_that_no_model_takes_is_named_if_it_could_be_drawn(
+    committee, value, problem, form
+):
     pool = POOL.copy()
     noisiest = int(np.argmax(committee.provenance.seeds.gumbel(np.arange(5000))))
     pool[noisiest, 2] = value
@@ -120,7 +122,9 @@ def test_a_row_that_chance_has_left_out_is_not_looked_at(committee):
 
 def test_scores_beyond_all_numbers_are_an_error(committee):
     pool = np.sign(POOL[:20]) * 1.7e308
-    with pytest.raises(mm.InputError, match=r"The class scores of pool row \d+ are not finite numbers. Scale its f"):
+    with pytest.raises(
+        mm.InputError, match=r"The class scores of pool row \d+ are not finite numbers. Scale its f"
+    ):
         committee.select(pool, 3, strategy="spread")
 
 
@@ -143,9 +147,15 @@ def test_members_that_are_as_sure_as_can_be_leave_the_order_that_was_drawn():
 def test_texts_lie_apart_by_their_words_and_by_probabilities_where_there_are_none():
     texts = ["card is lost", "card was stolen", "top up failed", "cannot top up"] * 3
     labels = ["card", "card", "top-up", "top-up"] * 3
-    pool = [f"my {word} is {state}" for word in ("card", "top", "phone") for state in ("lost", "failed", "here", "up")]
+    pool = [
+        f"my {word} is {state}"
+        for word in ("card", "top", "phone")
+        for state in ("lost", "failed", "here", "up")
+    ]
     for learner in ("text", make_pipeline(TfidfVectorizer(), MultinomialNB()), _OfRawTexts()):
-        batch = mm.select(texts, labels, pool, 5, strategy="spread", learner=learner, n_models=3, random_state=0)
+        batch = mm.select(
+            texts, labels, pool, 5, strategy="spread", learner=learner, n_models=3, random_state=0
+        )
         assert len(set(batch.rows.tolist())) == 5
 
 
