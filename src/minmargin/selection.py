@@ -14,7 +14,7 @@ from minmargin.labeled import LabeledSet
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
-from minmargin.strategies import DISTINCT, check_strategy, resolve_strategy
+from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 from minmargin.typing import (
     DeviceChoice,
     EngineLike,
@@ -44,7 +44,7 @@ def select(
     id_column: str | None = None,
     keep: Sequence[str] = (),
     exclude: Any = None,
-    distinct: bool = DISTINCT,
+    distinct: bool | None = None,
     preprocess: Preprocess = "none",
     n_jobs: int = -1,
     chunk_size: int = CHUNK_SIZE,
@@ -85,7 +85,8 @@ def select(
         exclude: rows that must not be picked, such as those being labeled: values of the id column, or row
             numbers if there is none, as a list, an array or a series. All else stays as it is.
         distinct: whether to pass over rows that the learner sees just as one that was picked before them: True gives
-            the first `batch_size` rows, in the strategy's order, of which no two are alike.
+            the first `batch_size` rows, in the strategy's order, of which no two are alike. By default it is True, but
+            for strategies that look at no model: chance draws a sample, copies and all.
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns, as categories.
         n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
@@ -129,4 +130,5 @@ def select(
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
     committee = training.fit(n_models if chosen.needs == "members" else 0, execution)
+    distinct = distinct_rows(distinct, chosen)
     return committee.pick(matched, batch_size, chosen, execution, distinct=distinct, id_column=id_column)

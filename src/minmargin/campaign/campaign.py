@@ -29,7 +29,7 @@ from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named, make_learner
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
-from minmargin.strategies import DISTINCT
+from minmargin.strategies import distinct_rows, resolve_strategy
 from minmargin.typing import DeviceChoice, LearnerLike, Preprocess, Seed, StrategyName
 
 
@@ -61,7 +61,7 @@ class Campaign:
         classes: Sequence[Any] = (),
         strategy: StrategyName = "min-margin",
         strategy_options: dict[str, Any] | None = None,
-        distinct: bool = DISTINCT,
+        distinct: bool | None = None,
         learner: LearnerLike | str = "logistic",
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
@@ -124,7 +124,9 @@ class Campaign:
             learner_folder=portable(".", folder)
             if is_reference(named) and is_in_current_folder(named)
             else None,
-            distinct=distinct,
+            distinct=distinct_rows(
+                distinct, resolve_strategy(_strategy_name(strategy), **(strategy_options or {}))
+            ),
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")

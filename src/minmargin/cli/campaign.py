@@ -43,7 +43,6 @@ from minmargin.cli.show import make_console, plain_table, show_batch
 from minmargin.device import check_device
 from minmargin.errors import listing
 from minmargin.integrations.label_studio.destination import Destination
-from minmargin.strategies import DISTINCT
 from minmargin.typing import EngineName, StrategyName
 
 campaign_app = typer.Typer(
@@ -101,7 +100,7 @@ def init_command(
     ] = 5,
     strategy: StrategyOption = "min-margin",
     prefilter: Prefilter = None,
-    distinct: Distinct = DISTINCT,
+    distinct: Distinct = None,
     learner: LearnerOption = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,

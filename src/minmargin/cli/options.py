@@ -57,9 +57,11 @@ LearnerOption = Annotated[
     ),
 ]
 Distinct = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--distinct/--no-distinct", help="Pass over rows that look just like one picked before them."
+        "--distinct/--no-distinct",
+        help="Pass over rows that look just like one picked before them; default: yes, but for random.",
+        show_default=False,
     ),
 ]
 NModels = Annotated[int, typer.Option(help="K: members trained on bootstrap draws.")]

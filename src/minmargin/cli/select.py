@@ -49,7 +49,7 @@ from minmargin.learners.reference import learner_named
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
 from minmargin.selection import select
-from minmargin.strategies import DISTINCT, resolve_strategy
+from minmargin.strategies import resolve_strategy
 from minmargin.typing import EngineName
 
 # The leading \\b keeps the lines as they are, so that the example can be copied.
@@ -86,7 +86,7 @@ def select_command(
             help="Rows that must not be picked: an earlier batch, or any file with the id column; repeat for more.",
         ),
     ] = None,
-    distinct: Distinct = DISTINCT,
+    distinct: Distinct = None,
     preprocess: PreprocessOption = None,
     prefilter: Prefilter = None,
     seed: Annotated[int | None, typer.Option(help="Repeats a run; the manifest records it.")] = None,

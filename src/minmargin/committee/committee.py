@@ -26,12 +26,12 @@ from minmargin.scan.engines import resolve_execution
 from minmargin.scan.rereading import Origin
 from minmargin.scan.scan import ModelChoice, Models, Scan, Shortlisted
 from minmargin.strategies import (
-    DISTINCT,
     Context,
     RowScore,
     Shortlist,
     Strategy,
     check_strategy,
+    distinct_rows,
     resolve_strategy,
 )
 from minmargin.typing import PoolLike, StrategyLike
@@ -190,7 +190,7 @@ class Committee:
         id_column: str | None = None,
         keep: Sequence[str] = (),
         exclude: Any = None,
-        distinct: bool = DISTINCT,
+        distinct: bool | None = None,
         **execution: Unpack[ExecutionOptions],
     ) -> Batch:
         """Return the batch of pool rows to label next.
@@ -202,6 +202,7 @@ class Committee:
         how = resolve_execution(**execution)
         matched = self.match(pool, features=features, id_column=id_column, keep=keep, exclude=exclude)
         size = check_batch_size(batch_size, matched)
+        distinct = distinct_rows(distinct, chosen)
         return self.pick(matched, size, chosen, how, distinct=distinct, id_column=id_column)
 
     def match(

@@ -23,7 +23,7 @@ from minmargin.device import DeviceChoice
 from minmargin.errors import TooFewDistinctError
 from minmargin.execution import Execution
 from minmargin.pools.memory import MemoryPool
-from minmargin.strategies import Strategy, resolve_strategy
+from minmargin.strategies import Strategy, distinct_rows, resolve_strategy
 
 #: A strategy's name, and a batch size.
 Cell: TypeAlias = tuple[str, int]
@@ -48,6 +48,7 @@ class Game:
         bootstrap_fraction: beta.
         rounds: in how many rounds a batch is picked; after each, its rows are labeled and a committee is trained anew.
         scoring: what a model is worth.
+        distinct: whether the rows of a batch are distinct, as `select` takes it; the paper's are not.
     """
 
     trainer: Trainer
@@ -57,6 +58,7 @@ class Game:
     bootstrap_fraction: float = 1.0
     rounds: int = 1
     scoring: Scoring = field(default_factory=Accuracy)
+    distinct: bool | None = False
 
     @property
     def names(self) -> list[str]:
@@ -120,7 +122,9 @@ class Game:
         for strategy in strategies:
             for size in sizes[-1:] if strategy.nested else sizes:
                 cell = strategy.name, size
-                rows[cell], seconds[cell] = _select(committee, deal, deal.pool, strategy, size, execution)
+                rows[cell], seconds[cell] = self._select(
+                    committee, deal, deal.pool, strategy, size, execution
+                )
             if strategy.nested:
                 largest = strategy.name, sizes[-1]
                 for size in sizes[:-1]:
@@ -135,7 +139,7 @@ class Game:
         labeled = np.concatenate([deal.labeled, picked])
         pool = deal.pool[~np.isin(deal.pool, picked)]
         committee = self._committee(deal, labeled, [strategy], execution)
-        return _select(committee, deal, pool, strategy, size, execution)
+        return self._select(committee, deal, pool, strategy, size, execution)
 
     def _committee(
         self, deal: Deal, rows: RowNumbers, strategies: Sequence[Strategy], execution: Execution
@@ -150,6 +154,34 @@ class Game:
         )
         n_members = self.n_models if any(strategy.needs == "members" for strategy in strategies) else 0
         return training.fit(n_members, execution)
+
+    def _select(
+        self,
+        committee: Committee,
+        deal: Deal,
+        pool: RowNumbers,
+        strategy: Strategy,
+        size: int,
+        execution: Execution,
+    ) -> tuple[RowNumbers, float]:
+        """Return the rows that a strategy picks from a pool, and how many seconds that took.
+
+        Where copies are passed over, there may be too few rows. The places that are left are then filled by chance, as
+        whoever has the labels to spend would.
+        """
+        start = time.perf_counter()
+        candidates = MemoryPool(take_rows(deal.X, pool))
+        matched = committee.match(candidates)
+        distinct = distinct_rows(self.distinct, strategy)
+        pick = partial(committee.pick, matched, execution=execution)
+        try:
+            rows = pick(size, strategy, distinct=distinct).rows
+        except TooFewDistinctError as error:
+            rows = pick(error.n_distinct, strategy, distinct=distinct).rows
+            by_chance = pick(size, resolve_strategy("random"), distinct=False).rows
+            rest = by_chance[~np.isin(by_chance, rows)][: size - len(rows)]
+            rows = np.concatenate([rows, rest])
+        return pool[rows], time.perf_counter() - start
 
 
 def split_evenly(size: int, rounds: int) -> list[int]:
@@ -169,30 +201,3 @@ def can_be_drawn(y: NDArray[np.intp], fraction: float) -> NDArray[np.bool_]:
     """
     counts = np.bincount(y)
     return np.asarray(np.floor(fraction * counts)[y] >= 1)
-
-
-def _select(
-    committee: Committee,
-    deal: Deal,
-    pool: RowNumbers,
-    strategy: Strategy,
-    size: int,
-    execution: Execution,
-) -> tuple[RowNumbers, float]:
-    """Return the rows that a strategy picks from a pool, and how many seconds that took.
-
-    One that takes no copies may find too few rows. The places that are left are then filled by chance, as whoever has
-    the labels to spend would.
-    """
-    start = time.perf_counter()
-    candidates = MemoryPool(take_rows(deal.X, pool))
-    matched = committee.match(candidates)
-    pick = partial(committee.pick, matched, execution=execution, distinct=False)  # as the paper plays it
-    try:
-        rows = pick(size, strategy).rows
-    except TooFewDistinctError as error:
-        rows = pick(error.n_distinct, strategy).rows
-        by_chance = pick(size, resolve_strategy("random")).rows
-        rest = by_chance[~np.isin(by_chance, rows)][: size - len(rows)]
-        rows = np.concatenate([rows, rest])
-    return pool[rows], time.perf_counter() - start

@@ -113,6 +113,7 @@ class Plan:
             n_models=n_models,
             bootstrap_fraction=training.bootstrap_fraction,
             scoring=scored_by,
+            distinct=None,
         )
         settings = {
             "strategies": [_described(strategy) for strategy in chosen],
@@ -124,6 +125,7 @@ class Plan:
             "n_draws": n_draws,
             "learner": training.learner.name,
             "n_models": n_models,
+            "distinct": True,  # but for chance alone, as in `select`
             "bootstrap_fraction": training.bootstrap_fraction,
             "preprocess": preprocess,
             "scoring": scored_by.name,

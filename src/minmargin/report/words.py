@@ -8,7 +8,7 @@ from typing import Any
 
 from minmargin.learners import LEARNERS
 from minmargin.report.drawing import legible
-from minmargin.strategies import DISTINCT, entry_of
+from minmargin.strategies import entry_of
 
 
 def short(text: object, most: int = 28) -> str:
@@ -88,9 +88,7 @@ def python_call(manifest: Mapping[str, Any]) -> str:
     ]
     if manifest.get("excluded"):
         arguments.append(("exclude", "...", f"the same {manifest['excluded']['asked']:,} values"))
-    distinct = settings.get("distinct", False)
-    if distinct != DISTINCT:
-        arguments.append(("distinct", repr(distinct), ""))
+    arguments.append(("distinct", repr(settings.get("distinct", False)), ""))
     arguments.append(("random_state", repr(settings["seed"]), ""))
     lines = (f"    {name}={value},{f'  # {note}' if note else ''}" for name, value, note in arguments)
     return "\n".join(["minmargin.select(", "    X,", "    y,", "    pool,", *lines, ")"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from minmargin.strategies.base import (
-    DISTINCT,
     Context,
     Entry,
     Needs,
@@ -18,6 +17,7 @@ from minmargin.strategies.base import (
 from minmargin.strategies.registry import (
     RowScoreStrategy,
     check_strategy,
+    distinct_rows,
     entry_of,
     register_strategy,
     resolve_strategy,
@@ -42,7 +42,6 @@ BUILT_IN = tuple(entry.name for entry in strategies())
 
 __all__ = [
     "BUILT_IN",
-    "DISTINCT",
     "Badge",
     "BalancedMargin",
     "ClusterMargin",
@@ -64,6 +63,7 @@ __all__ = [
     "Stroke",
     "TrueMargin",
     "check_strategy",
+    "distinct_rows",
     "entry_of",
     "register_strategy",
     "resolve_strategy",

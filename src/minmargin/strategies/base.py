@@ -22,8 +22,6 @@ from minmargin.topb import Ranked
 #: Which models a score looks at. Members are trained only for strategies that need them.
 Needs: TypeAlias = Literal["members", "base", "nothing"]
 
-#: Whether the rows of a batch are distinct, unless a caller says so or otherwise.
-DISTINCT = False
 
 #: Whose class scores a reason speaks of: those of the deciding member, or of the base where there is none; the members'
 #: mean; or the members' votes.

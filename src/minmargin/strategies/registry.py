@@ -138,6 +138,15 @@ def resolve_strategy(strategy: StrategyLike | str, **options: Any) -> Strategy:
     return _complete(strategy)
 
 
+def distinct_rows(distinct: bool | None, strategy: Strategy) -> bool:
+    """Return whether the rows of a batch are to be distinct: as the caller says, or as is best for a strategy.
+
+    A copy of a row mostly teaches a model nothing, and costs a label (docs/study.md). Chance alone is another matter:
+    its batch is a sample, and often one to test on, in which copies count as often as they are met.
+    """
+    return strategy.needs != "nothing" if distinct is None else distinct
+
+
 def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:
     """Raise an error if a strategy needs what a committee of this learner will not have."""
     if strategy.needs == "members" and n_models == 0:

@@ -25,7 +25,7 @@ def look_at(draw: int, *, distance: float = 2.0, n_picks: int = 50) -> GaussianD
     )
     scorer: Any = committee.scorer
     picks: dict[str, Floats] = {
-        name: pool[committee.select(pool, n_picks, strategy=name).rows] for name in _PICKERS
+        name: pool[committee.select(pool, n_picks, strategy=name, distinct=False).rows] for name in _PICKERS
     }
     return GaussianDraw(
         deal.X[deal.labeled],
