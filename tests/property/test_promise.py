@@ -183,7 +183,7 @@ def test_ties_are_not_broken_by_position():
     y = X[:, 0] > 0
     picks = []
     for seed in range(20):
-        batch = mm.select(X, y, np.zeros((1000, 2)), 50, n_models=2, random_state=seed)
+        batch = mm.select(X, y, np.zeros((1000, 2)), 50, n_models=2, distinct=False, random_state=seed)
         picks.append(set(batch.rows.tolist()))
     everywhere = np.concatenate([sorted(rows) for rows in picks])
     assert abs(everywhere.mean() - 499.5) < 40, "1,000 picks: the mean of uniform rows has deviation 9"
