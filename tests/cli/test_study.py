@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -50,6 +51,10 @@ def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
     code, shown, _ = minmargin(*asked)
     assert code == 0
     assert f"Played 2 of 2 draws that were left: {tmp_path / 'out'}" in shown
+    assert re.search(
+        r"on logistic: committees [\d.]+ s, picking [\d.]+ s, final\s+models [\d.]+ s, metrics [\d.]+ s",
+        shown,
+    )
     assert (tmp_path / "out" / "logistic.parquet").exists()
     assert "## Logistic regression" in (tmp_path / "out" / "study.md").read_text()
     code, shown, _ = minmargin(*asked, "--json")
@@ -57,6 +62,7 @@ def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
         "asked": 0,
         "played": 0,
         "refused": [],
+        "seconds": {},
         "results": [str(tmp_path / "out" / "logistic.parquet")],
         "page": str(tmp_path / "out" / "study.md"),
     }

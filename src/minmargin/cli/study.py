@@ -57,7 +57,9 @@ def study_command(
     time_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="When to end, such as 90s, 9m or 2h.")
     ] = None,
-    n_jobs: Annotated[int, typer.Option(help="How many processes play; -1 uses all cores.")] = -1,
+    n_jobs: Annotated[
+        int, typer.Option(help="How many processes play, and share a GPU; -1 uses all cores.")
+    ] = -1,
     device: Annotated[
         str,
         typer.Option(help="Where networks are trained: auto, cpu or cuda.", autocompletion=complete_device),
@@ -125,10 +127,17 @@ def study_command(
             "asked": ran.n_asked,
             "played": ran.n_played,
             "refused": ran.refused,
+            "seconds": {
+                way: {stage: round(took, 1) for stage, took in each.items()}
+                for way, each in ran.seconds.items()
+            },
             "results": [str(path) for path in ran.results],
         }
         if not as_json:
             console.print(f"Played {ran.n_played:,} of {ran.n_asked:,} draws that were left: {out}")
+            for way, by_stage in ran.seconds.items():
+                parts = ", ".join(f"{stage} {took:,.1f} s" for stage, took in by_stage.items())
+                console.print(f"Processes spent, on {way}: {parts}")
             for line in ran.refused:
                 console.print(f"Not played: {line}", markup=False)
     page = write_page(out, out / "study.md", out / "pictures")

@@ -63,7 +63,7 @@ class Game:
     @property
     def names(self) -> list[str]:
         """The names of the strategies."""
-        return [resolve_strategy(strategy).name for strategy in self.strategies]
+        return [strategy.name for strategy in self._resolved]
 
     def play(
         self, deals: Sequence[Deal], *, device: DeviceChoice, n_threads: int = 1, n_jobs: int = 1
@@ -79,13 +79,23 @@ class Game:
 
     def pick(self, deal: Deal, *, device: DeviceChoice, n_jobs: int = 1) -> Picks:
         """Return what each strategy picks from the pool of a deal."""
+        committee = self.train(deal, device=device, n_jobs=n_jobs)
+        return self.pick_with(committee, deal, device=device, n_jobs=n_jobs)
+
+    def train(self, deal: Deal, *, device: DeviceChoice, n_jobs: int = 1) -> Committee:
+        """Return the committee of the rows that are labeled from the start: one serves all strategies."""
+        execution = Execution(n_jobs=n_jobs, device=device)
+        return self._committee(deal, deal.labeled, self._resolved, execution)
+
+    def pick_with(self, committee: Committee, deal: Deal, *, device: DeviceChoice, n_jobs: int = 1) -> Picks:
+        """Return what each strategy picks from the pool of a deal, asking a committee that was trained for it."""
         execution = Execution(n_jobs=n_jobs, device=device)
         parts = {size: split_evenly(size, self.rounds) for size in self.batch_sizes}
-        first = self._first_round(deal, sorted({part[0] for part in parts.values()}), execution)
+        first = self._first_round(committee, deal, sorted({part[0] for part in parts.values()}), execution)
         cells = [(name, size) for name in self.names for size in self.batch_sizes]
         rows = {(name, size): first.rows[name, parts[size][0]] for name, size in cells}
         seconds = {(name, size): first.seconds[name, parts[size][0]] for name, size in cells}
-        strategies = dict(zip(self.names, map(resolve_strategy, self.strategies), strict=True))
+        strategies = dict(zip(self.names, self._resolved, strict=True))
         for cell in cells if self.rounds > 1 else []:
             for n_more in parts[cell[1]][1:]:
                 more, took = self._next_round(deal, rows[cell], strategies[cell[0]], n_more, execution)
@@ -113,13 +123,17 @@ class Game:
             outcomes.append(of_deal)
         return outcomes
 
-    def _first_round(self, deal: Deal, sizes: Sequence[int], execution: Execution) -> Picks:
-        """Return what is picked with the labels that are there from the start: one committee serves all."""
-        strategies = [resolve_strategy(strategy) for strategy in self.strategies]
-        committee = self._committee(deal, deal.labeled, strategies, execution)
+    @property
+    def _resolved(self) -> list[Strategy]:
+        return [resolve_strategy(strategy) for strategy in self.strategies]
+
+    def _first_round(
+        self, committee: Committee, deal: Deal, sizes: Sequence[int], execution: Execution
+    ) -> Picks:
+        """Return what is picked with the labels that are there from the start."""
         rows: dict[Cell, RowNumbers] = {}
         seconds: dict[Cell, float] = {}
-        for strategy in strategies:
+        for strategy in self._resolved:
             for size in sizes[-1:] if strategy.nested else sizes:
                 cell = strategy.name, size
                 rows[cell], seconds[cell] = self._select(

@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from minmargin.compare.game import Game
 from minmargin.errors import InputError
 from minmargin.execution import silent
-from minmargin.experiments.study.cells import Task, deal, play, settings_of, sizes_of
+from minmargin.experiments.study.cells import STAGES, Task, deal, play, settings_of, sizes_of
 from minmargin.experiments.study.facts import read_facts
 from minmargin.experiments.study.named import playable
 from minmargin.experiments.study.parts import join_parts, read_results, write_part
@@ -90,8 +91,12 @@ def test_a_study_that_was_stopped_is_taken_up_where_it_was(whole, packed, tmp_pa
     assert run(STUDY, packed, tmp_path).n_asked == 0
 
 
-def test_several_processes_give_the_same_results(whole, packed, tmp_path):
-    assert run(STUDY, packed, tmp_path, n_jobs=2).n_played == 4
+def test_several_processes_give_the_same_results_and_tell_what_they_spent(whole, packed, tmp_path):
+    ran = run(STUDY, packed, tmp_path, n_jobs=2)
+    assert ran.n_played == 4
+    assert list(ran.seconds) == ["logistic"]
+    assert list(ran.seconds["logistic"]) == list(STAGES)
+    assert all(took > 0 for took in ran.seconds["logistic"].values())
     assert scores_of(tmp_path) == scores_of(whole)
 
 
@@ -153,6 +158,41 @@ def test_draws_that_a_gpu_trains_together_are_one_task(packed, tmp_path):
     study = STUDY._replace(ways=("networks",), problems=("phoneme",), draws=range(6))
     tasks = plan(study, packed, read_results(tmp_path), tmp_path, together=True)
     assert [task.draws for task in tasks] == [(0, 1, 2, 3), (4, 5)]
+
+
+def test_a_gpu_trains_networks_and_all_processes_share_it(packed, tmp_path, monkeypatch):
+    """Only networks are trained there. Their pools are small, so picking looks for itself what is worth while."""
+    asked = []
+
+    def pretend(task, folder, *, device, stopwatch):
+        asked.append((task.way, task.draws, device))
+        return play(task._replace(way="logistic"), folder, stopwatch=stopwatch)
+
+    monkeypatch.setattr("minmargin.experiments.study.running.play", pretend)
+    monkeypatch.setattr("minmargin.experiments.study.running.resolve_device", lambda _: "cuda")
+    run(STUDY._replace(ways=("logistic", "networks"), problems=("phoneme",)), packed, tmp_path)
+    assert sorted(asked) == [
+        ("logistic", (0,), "cpu"),
+        ("logistic", (1,), "cpu"),
+        ("networks", (0, 1), "cuda"),
+    ]
+
+
+def test_where_a_gpu_trains_picking_looks_for_itself(packed, monkeypatch):
+    where = []
+
+    class Seen(Game):
+        def train(self, deal, *, device, n_jobs=1):
+            where.append(("train", device))
+            return super().train(deal, device="cpu")
+
+        def pick_with(self, committee, deal, *, device, n_jobs=1):
+            where.append(("pick", device))
+            return super().pick_with(committee, deal, device="cpu")
+
+    monkeypatch.setattr("minmargin.experiments.study.cells.Game", Seen)
+    play(Task("logistic", "phoneme", 100, (0,), ("random",)), packed, device="cuda")
+    assert where == [("train", "cuda"), ("pick", "auto")]
 
 
 def test_results_of_other_rows_are_refused(whole, packed, tmp_path):

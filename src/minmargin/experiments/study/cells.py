@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +15,14 @@ import pyarrow as pa
 from minmargin.compare.deals import Deal
 from minmargin.compare.game import Game
 from minmargin.compare.results import NONE
+from minmargin.compare.scoring import Answers, Scoring
 from minmargin.device import DeviceChoice
 from minmargin.experiments.study.metrics import METRICS
 from minmargin.experiments.study.named import strategy_named
 from minmargin.experiments.study.problems import LARGE, Problem, load_problem
 from minmargin.experiments.study.ways import make_way
 from minmargin.labeled import LabeledSet
+from minmargin.manifest import Stopwatch
 
 N_LABELED = (100, 500)
 BATCH_SIZES = (100, 500, 2000)
@@ -33,7 +34,8 @@ TEST_SHARE, MOST_TEST = 1 / 3, 8000
 #: A batch is at most this part of the pool: of most rows, any strategy picks most.
 MOST_OF_POOL = 0.5
 
-_GPU_THREADS = 4  # draws that are picked for at a time on a GPU
+#: What the seconds of a task are spent on.
+STAGES = ("committees", "picking", "final models", "metrics")
 
 #: What else results depend on: the committees of `Game` as they are, and the numbers above.
 RULES = "K=25, beta=1"
@@ -93,21 +95,37 @@ def deal(problem: Problem, n_labeled: int, draws: Sequence[int]) -> list[Deal]:
     return deals
 
 
-def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
-    """Return what a task gives, in the columns of `SCHEMA`: a row without a batch, then one for each cell."""
+def play(
+    task: Task, folder: Path, *, device: DeviceChoice = "cpu", stopwatch: Stopwatch | None = None
+) -> pa.Table:
+    """Return what a task gives, in the columns of `SCHEMA`: a row without a batch, then one for each cell.
+
+    Args:
+        task: what is played.
+        folder: where the packed problems are.
+        device: where models are trained. Pools are small: a GPU looks at one only if "auto" finds it worth while.
+        stopwatch: counts the seconds of each of `STAGES`.
+    """
     problem = load_problem(folder, task.problem)
     way = make_way(task.way, len(problem.names))
     sizes = sizes_of(task.problem, len(problem.y), task.n_labeled)
     game = Game(way.picker, tuple(map(strategy_named, task.strategies)), sizes)
     deals = deal(problem, task.n_labeled, task.draws)
-    # While one deal waits for a GPU, others can prepare what it does next.
-    with ThreadPoolExecutor(_GPU_THREADS if device == "cuda" else 1) as threads:
-        picks = list(threads.map(partial(game.pick, device=device), deals))
+    watch = Stopwatch() if stopwatch is None else stopwatch
+    picks = []
+    for each in deals:
+        with watch.stage("committees"):
+            committee = game.train(each, device=device)
+        with watch.stage("picking"):
+            picks.append(game.pick_with(committee, each, device="auto" if device == "cuda" else device))
     row_sets = [
         [each.labeled, *(np.concatenate([each.labeled, rows]) for rows in picked.rows.values())]
         for each, picked in zip(deals, picks, strict=True)
     ]
-    scores = way.judge.scores(deals, row_sets, METRICS, device=device)
+    with watch.stage("final models"):
+        timed = [_Timed(metric, watch) for metric in METRICS]
+        scores = way.judge.scores(deals, row_sets, timed, device=device)
+    watch.seconds["final models"] -= watch.seconds["metrics"]  # what was counted inside
     rows = []
     for draw, picked, of_models in zip(task.draws, picks, scores, strict=True):
         cells = [(NONE, 0, 0.0), *((*cell, picked.seconds[cell]) for cell in picked.rows)]
@@ -134,6 +152,22 @@ def play(task: Task, folder: Path, *, device: DeviceChoice = "cpu") -> pa.Table:
 def rules_of(problem: Problem) -> str:
     """Return everything that the results of a problem depend on, besides what its rows of results tell."""
     return f"rows {problem.fingerprint}, {RULES}"
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A metric whose seconds are counted by themselves."""
+
+    of: Scoring
+    stopwatch: Stopwatch
+
+    @property
+    def name(self) -> str:
+        return self.of.name
+
+    def __call__(self, deal: Deal, answers: Answers) -> float:
+        with self.stopwatch.stage("metrics"):
+            return self.of(deal, answers)
 
 
 def _n_test(n_rows: int) -> int:

@@ -23,7 +23,7 @@ from minmargin.compare.results import NONE
 from minmargin.device import Device, DeviceChoice, resolve_device
 from minmargin.errors import InputError
 from minmargin.execution import Progress
-from minmargin.experiments.study.cells import Task, play, rules_of, settings_of, sizes_of
+from minmargin.experiments.study.cells import STAGES, Task, play, rules_of, settings_of, sizes_of
 from minmargin.experiments.study.facts import write_facts
 from minmargin.experiments.study.parts import (
     check_rules,
@@ -34,14 +34,26 @@ from minmargin.experiments.study.parts import (
 )
 from minmargin.experiments.study.problems import load_problem
 from minmargin.experiments.study.ways import can_be_played, make_way
+from minmargin.manifest import Stopwatch
 
 STAGE = "playing"
 
 #: A way, a problem and a number of labeled rows: what tells how long a draw takes.
 _Kind: TypeAlias = tuple[str, str, int]
 
-#: What a task gave: a table of results, or why it could not be played.
-_Played: TypeAlias = pa.Table | InputError
+
+class _Played(NamedTuple):
+    """What came of a task.
+
+    Attributes:
+        gave: a table of results, or why it could not be played.
+        seconds: that it took.
+        by_stage: how many of these each stage took.
+    """
+
+    gave: pa.Table | InputError
+    seconds: float
+    by_stage: dict[str, float]
 
 
 class Study(NamedTuple):
@@ -68,12 +80,14 @@ class Ran(NamedTuple):
         n_played: how many it played.
         refused: what could not be played, and why.
         results: the files that have all results.
+        seconds: by way and stage of the work, summed over all processes.
     """
 
     n_asked: int
     n_played: int
     refused: list[str]
     results: list[Path]
+    seconds: dict[str, dict[str, float]]
 
 
 def run_study(
@@ -93,7 +107,7 @@ def run_study(
         folder: where the packed problems are.
         out: where results are, and new ones go.
         n_jobs: how many processes play; each uses one thread. With one, it is this process.
-        device: where networks are trained. A GPU is used by one process, beside the others.
+        device: where networks are trained. All processes share a GPU: while one picks, others train.
         time_limit: seconds after which no more is played; what is not done then is given up.
         progress: told of draws as they are done.
     """
@@ -103,16 +117,20 @@ def run_study(
     tasks = plan(study, folder, read_results(out), out, together=on_gpu)
     n_asked = sum(len(task.draws) for task in tasks)
     n_played, refused = 0, []
+    seconds: dict[str, dict[str, float]] = {}
     progress(STAGE, 0, n_asked)
     for task, played in _play_all(tasks, folder, n_jobs=n_jobs, on_gpu=on_gpu, deadline=deadline):
-        if isinstance(played, InputError):
+        if isinstance(played.gave, InputError):
             draws = "draw " + ", ".join(map(str, task.draws))
-            refused.append(f"{task.way}, {task.problem}, {task.n_labeled} labeled, {draws}: {played}")
+            refused.append(f"{task.way}, {task.problem}, {task.n_labeled} labeled, {draws}: {played.gave}")
             continue
-        write_part(out, task, played)
+        write_part(out, task, played.gave)
+        of_way = seconds.setdefault(task.way, dict.fromkeys(STAGES, 0.0))
+        for stage, took in played.by_stage.items():
+            of_way[stage] += took
         n_played += len(task.draws)
         progress(STAGE, n_played, n_asked)
-    return Ran(n_asked, n_played, refused, join_parts(out))
+    return Ran(n_asked, n_played, refused, join_parts(out), seconds)
 
 
 def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: bool = False) -> list[Task]:
@@ -146,24 +164,6 @@ def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: 
 
 
 @dataclass
-class _Lane:
-    """Processes that play, and what is left for them."""
-
-    pool: ProcessPoolExecutor
-    n_workers: int
-    device: Device
-    tasks: deque[Task]
-    playing: dict[Future[tuple[_Played, float]], Task] = field(default_factory=dict)
-
-    def begin(self, folder: Path, fits: _Clock) -> None:
-        """Begin as many tasks as there are processes; those that would come too late are passed over."""
-        while self.tasks and len(self.playing) < self.n_workers:
-            task = self.tasks.popleft()
-            if fits.has_time_for(task):
-                self.playing[self.pool.submit(_timed, task, folder, self.device)] = task
-
-
-@dataclass
 class _Clock:
     """How much time is left, and how long tasks take."""
 
@@ -193,33 +193,34 @@ def _kind(task: Task) -> _Kind:
 def _play_all(
     tasks: Sequence[Task], folder: Path, *, n_jobs: int, on_gpu: bool, deadline: float | None
 ) -> Iterator[tuple[Task, _Played]]:
-    """Return tasks with what they gave, as they are done."""
+    """Return tasks with what they gave, as they are done; those that would come too late are passed over."""
     clock = _Clock(deadline)
-    of_gpu = [task for task in tasks if on_gpu and task.way == "networks"]
-    of_cpu = [task for task in tasks if task not in set(of_gpu)]
-    if not of_gpu and (n_jobs == 1 or len(of_cpu) <= 1):
-        for task in of_cpu:
+    if n_jobs == 1 or len(tasks) <= 1:
+        for task in tasks:
             if clock.has_time_for(task):
-                played, seconds = _timed(task, folder, "cpu")
-                clock.learn(task, seconds)
+                played = _timed(task, folder, _device_of(task, on_gpu))
+                clock.learn(task, played.seconds)
                 yield task, played
         return
-    n_workers = min(n_jobs, max(len(of_cpu), 1))
-    with _pool(n_workers) as cpu, _pool(1) as gpu:
-        lanes = [_Lane(cpu, n_workers, "cpu", deque(of_cpu)), _Lane(gpu, 1, "cuda", deque(of_gpu))]
+    left, playing = deque(tasks), dict[Future[_Played], Task]()
+    n_workers = min(n_jobs, len(tasks))
+    with _pool(n_workers) as pool:
         while True:
-            for lane in lanes:
-                lane.begin(folder, clock)
-            playing = [future for lane in lanes for future in lane.playing]
+            while left and len(playing) < n_workers:
+                task = left.popleft()
+                if clock.has_time_for(task):
+                    playing[pool.submit(_timed, task, folder, _device_of(task, on_gpu))] = task
             done = wait(playing, timeout=clock.left, return_when=FIRST_COMPLETED).done
             if not done:  # nothing is left, or no time
                 return
-            for lane in lanes:
-                for future in [each for each in lane.playing if each in done]:
-                    task = lane.playing.pop(future)
-                    played, seconds = future.result()
-                    clock.learn(task, seconds)
-                    yield task, played
+            for future in done:
+                task, played = playing.pop(future), future.result()
+                clock.learn(task, played.seconds)
+                yield task, played
+
+
+def _device_of(task: Task, on_gpu: bool) -> Device:
+    return "cuda" if on_gpu and task.way == "networks" else "cpu"
 
 
 @contextmanager
@@ -245,11 +246,11 @@ def _use_one_thread() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # for torch, which looks when it is imported
 
 
-def _timed(task: Task, folder: Path, device: Device) -> tuple[_Played, float]:
-    """Return what a task gave, and the seconds that it took. One that cannot be played does not end the others."""
-    start = time.perf_counter()
+def _timed(task: Task, folder: Path, device: Device) -> _Played:
+    """Return what a task gave, and how long it took. One that cannot be played does not end the others."""
+    start, stopwatch = time.perf_counter(), Stopwatch()
     try:
-        played: _Played = play(task, folder, device=device)
+        gave: pa.Table | InputError = play(task, folder, device=device, stopwatch=stopwatch)
     except InputError as error:
-        played = InputError(str(error))  # without its traceback, which does not travel
-    return played, time.perf_counter() - start
+        gave = InputError(str(error))  # without its traceback, which does not travel
+    return _Played(gave, time.perf_counter() - start, stopwatch.seconds)
