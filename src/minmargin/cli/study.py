@@ -48,7 +48,8 @@ def study_command(
     strategies: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="Only these; +distinct after a name passes over copies. Default: all."
+            metavar="NAMES",
+            help="Only these; +distinct after a name passes over copies. Default: all; few for boosting.",
         ),
     ] = None,
     draws: Annotated[
@@ -79,7 +80,7 @@ def study_command(
     """Play every strategy on real problems, draw by draw, and write a page of what came out."""
     from joblib import effective_n_jobs  # noqa: PLC0415 - slow to import
 
-    from minmargin.experiments.study.named import playable, strategy_named  # noqa: PLC0415 - slow to import
+    from minmargin.experiments.study.named import strategy_named  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.page import write_page  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.parts import join_parts  # noqa: PLC0415 - slow to import
     from minmargin.experiments.study.problems import (  # noqa: PLC0415 - slow to import
@@ -107,7 +108,7 @@ def study_command(
     study = Study(
         check_problems(named or PROBLEMS),
         check_ways(split(ways) or [way for way in WAYS if way != "networks" or find_spec("torch")]),
-        [strategy_named(name).name for name in split(strategies) or playable()],
+        [strategy_named(name).name for name in split(strategies) or []] or None,
         _draws(draws),
     )
     if page_only:

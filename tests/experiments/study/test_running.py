@@ -14,7 +14,7 @@ from minmargin.errors import InputError
 from minmargin.execution import silent
 from minmargin.experiments.study.cells import STAGES, Task, deal, play, settings_of, sizes_of
 from minmargin.experiments.study.facts import read_facts
-from minmargin.experiments.study.named import playable
+from minmargin.experiments.study.named import playable, usual
 from minmargin.experiments.study.parts import join_parts, read_results, write_part
 from minmargin.experiments.study.problems import load_problem
 from minmargin.experiments.study.running import Study, plan, run_study
@@ -37,6 +37,14 @@ def scores_of(folder):
     return table.drop_columns(["seconds"]).to_pylist()
 
 
+def pack_twice(packed, folder):
+    """Pack a problem with each of its rows twice: enough for a batch of 500."""
+    few = load_problem(packed, "phoneme")
+    X, y = (np.concatenate([values, values]) for values in (few.X, few.y))
+    np.savez(folder / "phoneme.npz", X=X, y=y, names=few.names)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def whole(packed, tmp_path_factory):
     """The folder of a study that was played in one go."""
@@ -48,6 +56,15 @@ def whole(packed, tmp_path_factory):
 
 def test_every_strategy_that_a_name_is_enough_for_plays():
     assert set(BUILT_IN) - set(playable()) == {"true-margin"}
+
+
+def test_what_would_take_too_long_plays_only_where_it_is_named(packed, tmp_path):
+    assert set(usual("logistic", "covtype-large")) == set(playable()) - {"balanced-margin", "k-centers"}
+    assert set(usual("boosting", "covtype")) < set(playable())
+    folder, nothing = pack_twice(packed, tmp_path), read_results(tmp_path)
+    for strategies, expected in ((None, usual("boosting", "phoneme")), (("k-centers",), ("k-centers",))):
+        (task,) = plan(Study(("phoneme",), ("boosting",), strategies, range(1)), folder, nothing, tmp_path)
+        assert task.strategies == expected
 
 
 def test_distinct_picks_pass_over_copies(packed, tmp_path):
@@ -230,15 +247,20 @@ def test_a_deal_shares_its_test_rows_between_numbers_of_labeled_rows(packed):
 
 
 def test_batches_are_at_most_half_of_the_pool():
-    assert sizes_of("phoneme", 24_000, 100) == (100, 500, 2000)
-    assert sizes_of("phoneme", 4_601, 500) == (100, 500)
-    assert sizes_of("phoneme", 900, 500) == ()
-    assert (settings_of("covtype-large"), sizes_of("covtype-large", 100_000, 500)) == ((500,), (20_000,))
+    assert sizes_of("phoneme", 24_000, 100, way="logistic") == (100, 500, 2000)
+    assert sizes_of("phoneme", 24_000, 100, way="boosting") == (500, 2000)
+    assert sizes_of("phoneme", 4_601, 500, way="logistic") == (100, 500)
+    assert sizes_of("phoneme", 900, 500, way="logistic") == ()
+    assert settings_of("covtype-large") == (500,)
+    assert sizes_of("covtype-large", 100_000, 500, way="logistic") == (20_000,)
 
 
-def test_boosting_is_judged_by_boosted_models_and_left_out_where_it_takes_too_long(packed):
+def test_boosting_is_judged_by_boosted_models_and_left_out_where_it_takes_too_long(packed, tmp_path):
+    folder = pack_twice(packed, tmp_path)
     task = Task("boosting", "phoneme", 100, (0,), ("random",))
-    boosted, linear = play(task, packed), play(task._replace(way="logistic"), packed)
+    boosted, linear = play(task, folder), play(task._replace(way="logistic"), folder)
+    assert boosted["batch_size"].to_pylist() == [0, 500]
+    linear = linear.filter(pc.not_equal(linear["batch_size"], 100))
     assert boosted["accuracy"].to_pylist() != linear["accuracy"].to_pylist()
     assert (boosted["accuracy"].to_numpy() > 0.5).all()
     assert can_be_played("boosting", 10)

@@ -26,6 +26,7 @@ from minmargin.manifest import Stopwatch
 
 N_LABELED = (100, 500)
 BATCH_SIZES = (100, 500, 2000)
+BATCH_SIZES_BOOSTED = (500, 2000)  # a boosted model takes a second or so, and a few rows change it little
 N_LABELED_LARGE = (500,)
 BATCH_SIZES_LARGE = (20_000,)
 
@@ -71,10 +72,12 @@ def settings_of(problem: str) -> tuple[int, ...]:
     return N_LABELED_LARGE if problem.endswith(LARGE) else N_LABELED
 
 
-def sizes_of(problem: str, n_rows: int, n_labeled: int) -> tuple[int, ...]:
+def sizes_of(problem: str, n_rows: int, n_labeled: int, *, way: str) -> tuple[int, ...]:
     """Return the batch sizes that a problem of so many rows is played with."""
     n_pool = n_rows - _n_test(n_rows) - n_labeled
-    sizes = BATCH_SIZES_LARGE if problem.endswith(LARGE) else BATCH_SIZES
+    sizes = BATCH_SIZES_BOOSTED if way == "boosting" else BATCH_SIZES
+    if problem.endswith(LARGE):
+        sizes = BATCH_SIZES_LARGE
     return tuple(size for size in sizes if size <= MOST_OF_POOL * n_pool)
 
 
@@ -108,7 +111,7 @@ def play(
     """
     problem = load_problem(folder, task.problem)
     way = make_way(task.way, len(problem.names))
-    sizes = sizes_of(task.problem, len(problem.y), task.n_labeled)
+    sizes = sizes_of(task.problem, len(problem.y), task.n_labeled, way=task.way)
     game = Game(way.picker, tuple(map(strategy_named, task.strategies)), sizes)
     deals = deal(problem, task.n_labeled, task.draws)
     watch = Stopwatch() if stopwatch is None else stopwatch

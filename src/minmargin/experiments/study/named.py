@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from minmargin.errors import InputError
+from minmargin.experiments.study.problems import LARGE
 from minmargin.strategies import BUILT_IN, Context, Needs, Shortlist, Strategy, entry_of, resolve_strategy
 from minmargin.topb import Ranked
 
 #: What is added to the name of a strategy that passes over copies of rows.
 DISTINCT = "+distinct"
+
+#: Those that compare each row of the pool with each pick: B passes, a minute and more for a batch of 20,000.
+QUADRATIC = ("balanced-margin", "k-centers")
+#: What boosted models judge, unless others are named: boosting trains models one by one.
+BOOSTED = ("random", "margin", "min-margin", "margin-of-mean", "soft-rank", "badge", "spread")
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,17 @@ def strategy_named(name: str) -> Strategy:
 def playable() -> tuple[str, ...]:
     """Return the package's strategies that can be had by their name alone."""
     return tuple(name for name in BUILT_IN if _needs_nothing(name))
+
+
+def usual(way: str, problem: str) -> tuple[str, ...]:
+    """Return which strategies play a problem in a way of learning, unless others are named.
+
+    >>> "k-centers" in usual("logistic", "covtype"), "k-centers" in usual("logistic", "covtype-large")
+    (True, False)
+    """
+    left_out = QUADRATIC if problem.endswith(LARGE) else ()
+    among = BOOSTED if way == "boosting" else playable()
+    return tuple(name for name in among if name not in left_out)
 
 
 def _needs_nothing(name: str) -> bool:

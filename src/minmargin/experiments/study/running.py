@@ -25,6 +25,7 @@ from minmargin.errors import InputError
 from minmargin.execution import Progress
 from minmargin.experiments.study.cells import STAGES, Task, play, rules_of, settings_of, sizes_of
 from minmargin.experiments.study.facts import write_facts
+from minmargin.experiments.study.named import usual
 from minmargin.experiments.study.parts import (
     check_rules,
     join_parts,
@@ -62,13 +63,13 @@ class Study(NamedTuple):
     Attributes:
         problems: their names.
         ways: ways of learning.
-        strategies: their names.
+        strategies: their names; None for those that usually play.
         draws: which draws.
     """
 
     problems: Sequence[str]
     ways: Sequence[str]
-    strategies: Sequence[str]
+    strategies: Sequence[str] | None
     draws: Sequence[int]
 
 
@@ -144,13 +145,14 @@ def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: 
             if not can_be_played(way, len(problem.names)):
                 continue
             at_a_time = make_way(way, len(problem.names)).together if together else 1
+            strategies = usual(way, name) if study.strategies is None else study.strategies
             for n_labeled in settings_of(name):
-                if not sizes_of(name, len(problem.y), n_labeled):
+                if not sizes_of(name, len(problem.y), n_labeled, way=way):
                     continue
                 left: dict[tuple[str, ...], list[int]] = {}
                 for draw in study.draws:
                     there = played.get((way, name, n_labeled, draw), set())
-                    missing = tuple(each for each in study.strategies if each not in there)
+                    missing = tuple(each for each in strategies if each not in there)
                     if missing or NONE not in there:
                         left.setdefault(missing, []).append(draw)
                 tasks += [
