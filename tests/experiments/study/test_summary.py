@@ -10,7 +10,7 @@ from scipy import stats
 from minmargin.experiments.study.cells import SCHEMA
 from minmargin.experiments.study.grid import Cell, Grid
 from minmargin.experiments.study.ranks import critical_difference, rank
-from minmargin.experiments.study.summary import interval, regrets_by_size, summarize_grid
+from minmargin.experiments.study.summary import Count, estimate, gains_by_size, summarize_grid
 
 SCORES = {  # by problem, strategy: one accuracy a draw
     ("magic04", "random"): [0.50, 0.60, 0.70],
@@ -48,17 +48,21 @@ def table_of(scores, *, seconds=None, sizes=(100,)):
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
+def estimate_of(grid, number):
+    return estimate(grid.gains[:, number], [cell.problem for cell in grid.cells])
+
+
 @pytest.fixture(scope="module")
 def grid():
     return Grid.of(table_of(SCORES, seconds={"committee": 3.0}), "logistic", "accuracy")
 
 
-def test_regrets_are_counted_from_the_best_of_three_in_the_same_cell(grid):
+def test_gains_are_counted_from_the_best_of_three_in_the_same_cell(grid):
     assert grid.cells == [Cell("magic04", 100, 100), Cell("shuttle", 100, 100)]
     assert grid.references == ["margin", "random"]
     assert grid.strategies == ["committee", "random", "margin", "min-margin"]
-    np.testing.assert_allclose(grid.regrets[0, 0], [-0.03, -0.01, -0.02], atol=1e-6)
-    np.testing.assert_allclose(grid.regrets[1, 3], [0.1, 0.1, 0.1], atol=1e-6)
+    np.testing.assert_allclose(grid.gains[0, 0], [0.03, 0.01, 0.02], atol=1e-6)
+    np.testing.assert_allclose(grid.gains[1, 3], [-0.1, -0.1, -0.1], atol=1e-6)
 
 
 def test_a_summary_says_what_can_be_worked_out_by_hand(grid):
@@ -66,42 +70,50 @@ def test_a_summary_says_what_can_be_worked_out_by_hand(grid):
     committee = summary.lines[0]
     assert committee.strategy == "committee"
     assert committee.n_cells == 2
-    assert committee.regret == pytest.approx((-0.02 + 0.04) / 2, abs=1e-6)
+    assert committee.gain == pytest.approx((0.02 - 0.04) / 2, abs=1e-6)
     assert committee.worst[0] == Cell("shuttle", 100, 100)
-    assert committee.worst[1] == pytest.approx(0.04, abs=1e-6)
-    assert committee.of_worst == pytest.approx(0.01, abs=1e-6)  # there are only two cells
+    assert committee.worst[1] == pytest.approx(-0.04, abs=1e-6)
+    assert committee.of_worst == pytest.approx(-0.01, abs=1e-6)  # there are only two cells
     assert committee.seconds == pytest.approx(3)
     assert committee.rank == 1.5  # best, then second
     min_margin = next(line for line in summary.lines if line.strategy == "min-margin")
-    assert (min_margin.wins, min_margin.losses) == (0, 2)  # the same in each draw: there is no doubt
+    assert min_margin.told == Count(0, 2, 0, 2)  # the same in each draw: there is no doubt
     assert summary.ranks.n_sets == 2
 
 
 def test_the_interval_is_that_of_independent_draws(grid):
-    low, high = interval(grid, 0)
-    errors = [stats.sem(grid.regrets[cell, 0]) for cell in (0, 1)]
+    errors = [stats.sem(grid.gains[cell, 0]) for cell in (0, 1)]
     reach = stats.norm.ppf(0.975) * np.hypot(*errors) / 2
-    assert (low, high) == pytest.approx((0.01 - reach, 0.01 + reach), abs=1e-6)
+    assert estimate_of(grid, 0) == pytest.approx((-0.01, -0.01 - reach, -0.01 + reach), abs=1e-6)
+
+
+def test_cells_are_counted_after_holm_and_by_three_standard_errors():
+    """A mean of 3.1 standard errors is beyond three, and of 20 cells not yet a finding."""
+    draws = np.tile([1.0, -1.0], 10)
+    error = stats.sem(draws)
+    gains = np.stack([draws + shift * error for shift in (3.1, -3.1, -8, *[0] * 17)])
+    assert Count.of(gains) == Count(0, 1, 1, 2)
+    assert stats.ttest_1samp(gains[0], 0).pvalue * 20 > 0.05
 
 
 def test_cells_of_one_problem_share_their_draws():
     """Two cells that are copies of each other say no more than one does."""
     two_sizes = Grid.of(table_of(SCORES, sizes=(100, 500)), "logistic", "accuracy")
     one_size = Grid.of(table_of(SCORES), "logistic", "accuracy")
-    assert interval(two_sizes, 0) == pytest.approx(interval(one_size, 0))
+    assert estimate_of(two_sizes, 0) == pytest.approx(estimate_of(one_size, 0))
 
 
 def test_one_draw_leaves_everything_open():
     grid = Grid.of(table_of({key: values[:1] for key, values in SCORES.items()}), "logistic", "accuracy")
-    assert interval(grid, 0) == (-np.inf, np.inf)
-    assert all(line.wins == line.losses == 0 for line in summarize_grid(grid).lines)
+    assert estimate_of(grid, 0)[1:] == (-np.inf, np.inf)
+    assert all(line.told == Count(0, 0, 0, 0) for line in summarize_grid(grid).lines)
 
 
 def test_a_draw_that_one_strategy_lacks_takes_only_its_own_pair_along():
     scores = {**SCORES, ("shuttle", "committee"): [0.85, 0.86]}
     grid = Grid.of(table_of(scores), "logistic", "accuracy")
     committee = next(line for line in summarize_grid(grid).lines if line.strategy == "committee")
-    assert committee.regret == pytest.approx((-0.02 + 0.045) / 2, abs=1e-6)
+    assert committee.gain == pytest.approx((0.02 - 0.045) / 2, abs=1e-6)
 
 
 def test_a_strategy_that_lacks_a_problem_leaves_it_out_of_the_ranks():
@@ -117,22 +129,22 @@ def test_a_metric_that_no_cell_has_gives_no_cells():
     assert Grid.of(table_of(SCORES), "networks", "accuracy").cells == []
 
 
-def test_regrets_by_size_are_means_over_problems(grid):
-    (regrets,) = regrets_by_size(grid).values()
-    assert regrets[0] == pytest.approx(0.01, abs=1e-6)
-    assert list(regrets_by_size(grid)) == [(100, 100)]
+def test_gains_by_size_are_means_over_problems(grid):
+    (gains,) = gains_by_size(grid).values()
+    assert gains[0] == pytest.approx(-0.01, abs=1e-6)
+    assert list(gains_by_size(grid)) == [(100, 100)]
 
 
 def test_ranks_and_friedman_are_those_of_scipy():
-    regrets = np.random.default_rng(1).normal(size=(5, 12)) + np.arange(5)[:, np.newaxis]
-    ranks = rank(regrets)
-    np.testing.assert_allclose(ranks.mean, stats.rankdata(regrets, axis=0).mean(axis=1))
-    assert ranks.p_value == stats.friedmanchisquare(*regrets).pvalue
+    gains = np.random.default_rng(1).normal(size=(5, 12)) + np.arange(5)[:, np.newaxis]
+    ranks = rank(gains)
+    np.testing.assert_allclose(ranks.mean, 6 - stats.rankdata(gains, axis=0).mean(axis=1))
+    assert ranks.p_value == stats.friedmanchisquare(*gains).pvalue
     assert ranks.n_sets == 12
 
 
-def test_equal_regrets_share_their_rank():
-    assert rank([[0.0, 1.0], [0.0, 2.0], [1.0, 0.0]]).mean.tolist() == [1.75, 2.25, 2.0]
+def test_equal_gains_share_their_rank():
+    assert rank([[1.0, 1.0], [1.0, 0.0], [0.0, 2.0]]).mean.tolist() == [1.75, 2.25, 2.0]
 
 
 @pytest.mark.parametrize(("n_strategies", "q"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)])

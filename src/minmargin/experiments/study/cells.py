@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from minmargin.compare.deals import Deal
-from minmargin.compare.game import Game
+from minmargin.compare.game import Game, Picks
 from minmargin.compare.results import NONE
 from minmargin.compare.scoring import Answers, Scoring
 from minmargin.device import DeviceChoice
 from minmargin.experiments.study.metrics import METRICS
 from minmargin.experiments.study.named import strategy_named
 from minmargin.experiments.study.problems import LARGE, Problem, load_problem
-from minmargin.experiments.study.ways import make_way
+from minmargin.experiments.study.ways import Way, make_way
 from minmargin.labeled import LabeledSet
 from minmargin.manifest import Stopwatch
 
@@ -75,7 +75,7 @@ def settings_of(problem: str) -> tuple[int, ...]:
 def sizes_of(problem: str, n_rows: int, n_labeled: int, *, way: str) -> tuple[int, ...]:
     """Return the batch sizes that a problem of so many rows is played with."""
     n_pool = n_rows - _n_test(n_rows) - n_labeled
-    sizes = BATCH_SIZES_BOOSTED if way == "boosting" else BATCH_SIZES
+    sizes: tuple[int, ...] = BATCH_SIZES_BOOSTED if way == "boosting" else BATCH_SIZES
     if problem.endswith(LARGE):
         sizes = BATCH_SIZES_LARGE
     return tuple(size for size in sizes if size <= MOST_OF_POOL * n_pool)
@@ -121,6 +121,21 @@ def play(
             committee = game.train(each, device=device)
         with watch.stage("picking"):
             picks.append(game.pick_with(committee, each, device="auto" if device == "cuda" else device))
+    return judge(task, problem, way, deals, picks, device=device, stopwatch=watch)
+
+
+def judge(
+    task: Task,
+    problem: Problem,
+    way: Way,
+    deals: Sequence[Deal],
+    picks: Sequence[Picks],
+    *,
+    device: DeviceChoice = "cpu",
+    stopwatch: Stopwatch | None = None,
+) -> pa.Table:
+    """Return what the picks of each deal are worth, in the columns of `SCHEMA`."""
+    watch = Stopwatch() if stopwatch is None else stopwatch
     row_sets = [
         [each.labeled, *(np.concatenate([each.labeled, rows]) for rows in picked.rows.values())]
         for each, picked in zip(deals, picks, strict=True)

@@ -34,16 +34,16 @@ class Grid(NamedTuple):
 
     Attributes:
         cells: M settings, sorted.
-        strategies: S names, in the order of their mean regret, the best first.
-        regrets: (M, S, R) over R draws: how much less than the reference a strategy reached in the same draw. NaN where
-            it has not played. Below 0 is better than the reference.
-        references: (M,) the strategy that a cell's regrets are counted from: the best of `REFERENCES` on average.
+        strategies: S names, in the order of their mean gain, the best first.
+        gains: (M, S, R) over R draws: how much more than the reference a strategy reached in the same draw. NaN where
+            it has not played. Below 0 is worse than the reference.
+        references: (M,) the strategy that a cell's gains are counted from: the best of `REFERENCES` on average.
         seconds: (M, S, R) of picking.
     """
 
     cells: list[Cell]
     strategies: list[str]
-    regrets: Floats
+    gains: Floats
     references: list[str]
     seconds: Floats
 
@@ -78,7 +78,7 @@ class Grid(NamedTuple):
     @property
     def n_draws(self) -> int:
         """R: how many draws there are at most."""
-        return int(self.regrets.shape[2])
+        return int(self.gains.shape[2])
 
     def only(self, wanted: Callable[[Cell], bool]) -> Grid:
         """Return some of the cells."""
@@ -86,14 +86,23 @@ class Grid(NamedTuple):
         return Grid(
             [self.cells[number] for number in kept],
             self.strategies,
-            self.regrets[kept],
+            self.gains[kept],
             [self.references[number] for number in kept],
             self.seconds[kept],
         )
 
+    def among(self, wanted: Callable[[str], bool]) -> Grid:
+        """Return some of the strategies."""
+        kept = [number for number, name in enumerate(self.strategies) if wanted(name)]
+        return self._replace(
+            strategies=[self.strategies[number] for number in kept],
+            gains=self.gains[:, kept],
+            seconds=self.seconds[:, kept],
+        )
+
     def by_problem(self) -> Floats:
-        """Return (S, problems) the mean regrets over the cells of each problem; NaN where one has not been played."""
-        means = mean_over_draws(self.regrets)
+        """Return (S, problems) the mean gains over the cells of each problem; NaN where one has not been played."""
+        means = mean_over_draws(self.gains)
         problems = np.array([cell.problem for cell in self.cells])
         columns = [means[problems == name].mean(axis=0) for name in self.problems]
         return np.stack(columns, axis=1) if columns else np.empty((len(self.strategies), 0))
@@ -116,12 +125,12 @@ def _from_scores(cells: list[Cell], strategies: list[str], scores: Floats, secon
         np.array(candidates)[np.nanargmax(means[kept], axis=1)] if len(kept) else np.empty(0, dtype=np.intp)
     )
     reference = scores[kept, best]
-    regrets = reference[:, np.newaxis] - scores[kept]
-    order = np.argsort(mean_over_draws(mean_over_draws(regrets).T), kind="stable")
+    gains = scores[kept] - reference[:, np.newaxis]
+    order = np.argsort(-mean_over_draws(mean_over_draws(gains).T), kind="stable")
     return Grid(
         [cells[number] for number in kept],
         [strategies[place] for place in order],
-        regrets[:, order],
+        gains[:, order],
         [strategies[place] for place in best],
         seconds[kept][:, order],
     )

@@ -13,44 +13,78 @@ import pyarrow.compute as pc
 
 from minmargin.experiments.paper.figures.style import save
 from minmargin.experiments.paper.page.tables import table
-from minmargin.experiments.study.cells import MOST_OF_POOL, MOST_TEST
+from minmargin.experiments.study.cells import (
+    BATCH_SIZES_BOOSTED,
+    BATCH_SIZES_LARGE,
+    MOST_OF_POOL,
+    MOST_TEST,
+    N_LABELED_LARGE,
+)
+from minmargin.experiments.study.copies import compare_copies
 from minmargin.experiments.study.facts import read_facts
 from minmargin.experiments.study.grid import REFERENCES, Grid
-from minmargin.experiments.study.metrics import LEAST_PROBABILITY, METRICS, SHOWN, Shown
+from minmargin.experiments.study.metrics import LEAST_PROBABILITY, METRICS, SHOWN
+from minmargin.experiments.study.named import BOOSTED, DISTINCT, QUADRATIC
 from minmargin.experiments.study.parts import read_results
-from minmargin.experiments.study.pictures import draw_ranks, draw_regrets
-from minmargin.experiments.study.problems import LARGE, half_of
-from minmargin.experiments.study.summary import N_WORST, Summary, regrets_by_size, summarize_grid
-from minmargin.experiments.study.ways import MOST_BOOSTED_CLASSES, WAYS
+from minmargin.experiments.study.pictures import draw_gains, draw_ranks
+from minmargin.experiments.study.problems import LARGE
+from minmargin.experiments.study.summary import CLEAR_ERRORS, N_WORST, Summary, summarize_grid
+from minmargin.experiments.study.tables import (
+    HALVES,
+    list_copies,
+    list_gains,
+    list_halves,
+    list_problems,
+    list_sizes,
+    list_variants,
+)
+from minmargin.experiments.study.variants import MEANINGS, VARIED
+from minmargin.experiments.study.ways import MOST_BOOSTED_CLASSES, NETWORKS, WAYS
 from minmargin.files import write_whole
+
+#: The sections of the page that have words, from a file of words.
+SECTIONS = ("in short", *WAYS, "copies", "tried", "at the end")
 
 _HEAD = """# The study
 
 <!-- Written from the results: what is changed here by hand is lost. Words are kept in a file of their own. -->
 
-Every strategy of the package on real problems: tables, texts and images. All strategies of a draw share its labeled
-rows, pool, test rows and committee. `minmargin study` plays it again."""
+Which strategy should pick the rows that are labeled next? Here, all of them play on real problems: tables, texts and
+images. Some rows are labeled, each strategy picks a batch from the rest, and a model is trained with both. What counts
+is how good that model is on rows that nobody has seen. A *draw* of a problem says which rows are labeled, which can be
+picked and which are kept for the test; all strategies of a draw share them, and the committee. `minmargin study` plays
+it again."""
 
-_READING = f"""- **Cell**: a problem, a number of labeled rows and a batch size. A batch is at most {MOST_OF_POOL:.0%}
-  of the pool.
-- **Regret**: how much worse than the best of {", ".join(REFERENCES[:-1])} and {REFERENCES[-1]} in the same cell, the
-  one with the best mean over the draws. Below 0 is better than all three. The reference is found from the same draws,
-  which makes it a little better than it deserves.
-- **Interval**: 95%, normal, from paired draws. The regrets of a problem's cells are summed draw by draw first, since
-  they share rows. It tells what other draws would change, not what other problems would.
-- **Wins and losses**: cells in which a paired t test tells a strategy from the reference, after Holm's correction over
-  all cells of the strategy.
-- **Rank**: each problem ranks the strategies by their mean regret over its cells. Friedman's test and Nemenyi's
+_READING = f"""- **Cell**: a problem, a number of labeled rows and a batch size, written *problem, labeled + batch*.
+- **Gain**: how much better a strategy is than the best of {", ".join(REFERENCES[:-1])} and {REFERENCES[-1]} in the same
+  cell and draw. Above 0 is better than all three, on every table and picture. The best of three is the one with the
+  highest mean in the cell; it is found from the same draws, so it is a little better than it deserves.
+- **Wins-losses**: in how many cells a strategy is told from the best of three by a paired t test, after Holm's
+  correction over all cells of the strategy. **Beyond {CLEAR_ERRORS} s.e.**: the same count where a mean gain of more
+  than {CLEAR_ERRORS} standard errors is called clear, without a correction.
+- **Worst cell**, and the mean of the {N_WORST} worst: what a strategy costs where it fails.
+- **Halves**: of the sorted names of problems, every other one is to *choose* by, the rest are to *confirm* the choice.
+  They were named before anybody looked at a result."""
+
+_DETAILS = f"""- The 95% interval is normal, from paired draws. The gains of a problem's cells are summed draw by draw
+  first, since they share rows. It tells what other draws would change, not what other problems would.
+- Rank: each problem ranks the strategies by their mean gain over its cells, 1 being best. Friedman's test and Nemenyi's
   critical difference take problems as units.
-- **Seconds** of picking, without training, as a multiple of min-margin's; the geometric mean over cells. A strategy
-  whose small batches are beginnings of its large ones is asked once, for the largest.
-- Models are tried on a third of the rows, at most {MOST_TEST:,}. A class that nobody has labeled counts as missed. A
-  probability counts as {LEAST_PROBABILITY:g} at least in the log loss, so such a class costs 13.8.
+- Seconds of picking, without training, as a multiple of min-margin's; the geometric mean over cells. A strategy whose
+  small batches are beginnings of its large ones is asked once, for the largest.
+- Models are tried on a third of the rows, at most {MOST_TEST:,}. A batch is at most {MOST_OF_POOL:.0%} of the pool. A
+  class that nobody has labeled counts as missed. In the log loss, a probability counts as {LEAST_PROBABILITY:g} at
+  least, so such a class costs 13.8.
 - Average precision is that of the rarer class, of problems with two.
-- *Boosting*: the logistic committee picks, and a gradient-boosted model is trained with the rows. Problems with more
-  than {MOST_BOOSTED_CLASSES} classes are left out there.
-- The two **halves** were named before anybody looked: of the sorted names, every other is to choose by, the rest to
-  confirm."""
+- Logistic regression has an L2 penalty, C = 1, and is at its optimum.
+- Networks have one hidden layer of {NETWORKS.hidden[0]} units, and make {NETWORKS.epochs} epochs of Adam with steps of
+  {NETWORKS.lr:g} on mini-batches of {NETWORKS.batch_size} rows: `learner="mlp"` as the package has it. Nothing stops
+  them early, since rows to stop by would have to be labeled, too; so all are trained equally long, whatever was picked.
+- Boosting: the logistic committee picks, and gradient boosting of 100 steps is trained with the rows, one model at a
+  time. Hence only {", ".join(BOOSTED[:-1])} and {BOOSTED[-1]} play, with batches of
+  {" and ".join(f"{size:,}" for size in BATCH_SIZES_BOOSTED)}, on problems with at most {MOST_BOOSTED_CLASSES} classes.
+- Large batches: {N_LABELED_LARGE[0]} labeled rows and batches of {BATCH_SIZES_LARGE[0]:,}. Strategies that compare each
+  row of the pool with each pick are left out there ({" and ".join(QUADRATIC)}): they take a minute and more."""
 
 _NAMES = {"logistic": "Logistic regression", "networks": "Networks", "boosting": "Boosting"}
 
@@ -84,22 +118,29 @@ def make_page(
     results: pa.Table, facts: Mapping[str, Mapping[str, Any]], words: Mapping[str, str], pictures: str
 ) -> tuple[str, dict[str, Any]]:
     """Return the page, which looks for its pictures in a folder, and the pictures by file name."""
-    played = pc.unique(pc.cast(results["way"], pa.string())).to_pylist()
-    paragraphs = [_HEAD, words.get("in short", ""), "## What was played", _extent(results), _problems(facts)]
+    paragraphs = [_HEAD, words.get("in short", ""), "## How to read it", _READING]
+    paragraphs += ["## What was played", _extent(results), _folded("The problems", list_problems(facts))]
     figures: dict[str, Any] = {}
-    for way in (way for way in WAYS if way in played):
+    for way in (way for way in WAYS if way in _played(results)):
         sections, drawn = _section(results, way, words.get(way, ""), pictures)
         paragraphs += sections
         figures |= drawn
-    paragraphs += ["## How to read it", _READING, words.get("at the end", "")]
+    paragraphs += _copies(results, words.get("copies", ""))
+    paragraphs += _tried(results, words.get("tried", ""))
+    paragraphs += ["## Details", _DETAILS, words.get("at the end", "")]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n", figures
+
+
+def _played(results: pa.Table) -> list[str]:
+    ways: list[str] = pc.unique(pc.cast(results["way"], pa.string())).to_pylist()
+    return ways
 
 
 def _extent(results: pa.Table) -> str:
     rows = []
     for way in WAYS:
         of_way = results.filter(pc.equal(pc.cast(results["way"], pa.string()), way))
-        grid = Grid.of(results, way, METRICS[0].name)
+        grid = _without_distinct(Grid.of(results, way, METRICS[0].name))
         if not of_way.num_rows:
             continue
         draws = [
@@ -122,120 +163,81 @@ def _extent(results: pa.Table) -> str:
     return table(("way of learning", "problems", "cells", "strategies", "draws of each", "models"), rows)
 
 
-def _problems(facts: Mapping[str, Mapping[str, Any]]) -> str:
-    rows = [
-        (
-            name,
-            each["half"],
-            f"{each['rows']:,}",
-            f"{each['columns']}",
-            f"{each['classes']}",
-            f"{each['largest_class']:.0%}",
-            f"{each['copies']:.1%}",
-        )
-        for name, each in sorted(facts.items())
-    ]
-    head = ("problem", "half", "rows", "columns", "classes", "largest class", "copies of other rows")
-    return _folded("The problems", table(head, rows))
-
-
 def _section(results: pa.Table, way: str, words: str, pictures: str) -> tuple[list[str], dict[str, Any]]:
     """Return the paragraphs of a way of learning, and its pictures."""
     first = METRICS[0].name
-    every = Grid.of(results, way, first)
+    every = _without_distinct(Grid.of(results, way, first))
     grid = every.only(lambda cell: not cell.problem.endswith(LARGE))
     large = every.only(lambda cell: cell.problem.endswith(LARGE))
     paragraphs, figures = [f"## {_NAMES[way]}", words], {}
     if grid.cells:
         summary = summarize_grid(grid)
         shown = SHOWN[first]
-        figures[f"{way}.svg"] = draw_regrets(grid, scale=shown.scale, unit=shown.unit)
-        caption = f"Mean regret in {shown.unit} of {shown.name}, by strategy and problem"
-        paragraphs += [f"![{caption}]({pictures}/{way}.svg)", f"*{caption}.*", _lines(summary, first)]
+        figures[f"{way}.svg"] = draw_gains(grid, scale=shown.scale, unit=shown.unit)
+        caption = f"Mean gain in {shown.unit} of {shown.name}, by strategy and problem"
+        paragraphs += [f"![{caption}]({pictures}/{way}.svg)", f"*{caption}.*", list_gains(summary, first)]
         if summary.ranks.n_sets > 1:
             figures[f"{way}-ranks.svg"] = draw_ranks(grid.strategies, summary.ranks)
             caption = f"Mean ranks over {summary.ranks.n_sets} problems"
             paragraphs += [f"![{caption}]({pictures}/{way}-ranks.svg)", f"*{caption}. {_friedman(summary)}*"]
         paragraphs += [
-            _folded("By half", _halves(grid)),
-            _folded("By number of labeled rows and batch size", _sizes(grid)),
+            _folded("By half", list_halves(grid)),
+            _folded("By number of labeled rows and batch size", list_sizes(grid)),
         ]
     for metric in METRICS[1:]:
-        other = Grid.of(results, way, metric.name).only(lambda cell: not cell.problem.endswith(LARGE))
+        other = _without_distinct(Grid.of(results, way, metric.name))
+        other = other.only(lambda cell: not cell.problem.endswith(LARGE))
         if other.cells:
-            lines = _lines(summarize_grid(other), metric.name)
+            lines = list_gains(summarize_grid(other), metric.name)
             paragraphs.append(_folded(f"By {SHOWN[metric.name].name}", lines))
     if large.cells:
-        paragraphs.append(_folded("Large batches", _lines(summarize_grid(large), first)))
+        paragraphs.append(_folded("Large batches", list_gains(summarize_grid(large), first)))
     return paragraphs, figures
 
 
-def _lines(summary: Summary, metric: str) -> str:
-    shown = SHOWN[metric]
-    head = (
-        f"regret, {shown.unit} of {shown.name}",
-        "mean",
-        "95% interval",
-        "worst cell",
-        f"{N_WORST} worst",
-        "wins",
-        "losses",
-        "rank",
-        "seconds",
+def _copies(results: pa.Table, words: str) -> list[str]:
+    """Return the paragraphs on strategies that passed over copies; none where none did."""
+    paragraphs = []
+    for way in (way for way in WAYS if way in _played(results)):
+        for metric in METRICS[:2]:
+            pairs = compare_copies(Grid.of(results, way, metric.name))
+            if pairs:
+                paragraphs += [f"{_NAMES[way]}, {SHOWN[metric.name].name}:", list_copies(pairs, metric.name)]
+    if not paragraphs:
+        return []
+    explained = (
+        "Some problems have many rows that are copies of others. With `distinct=True` a strategy passes over copies of "
+        "rows that it picked already. Here each such strategy is compared with itself, draw by draw: above 0, passing "
+        "over copies is better."
     )
-    return table(
-        head,
-        [
-            (
-                line.strategy,
-                _number(line.regret, shown),
-                f"{_number(line.low, shown)} to {_number(line.high, shown)}",
-                f"{_number(line.worst[1], shown)} ({line.worst[0]})",
-                _number(line.of_worst, shown),
-                f"{line.wins}",
-                f"{line.losses}",
-                f"{line.rank:.2f}",
-                f"{line.seconds:.1f}",
-            )
-            for line in summary.lines
-        ],
+    return ["## Copies of rows", explained, words, *paragraphs]
+
+
+def _tried(results: pa.Table, words: str) -> list[str]:
+    """Return the paragraphs on variants of `spread`; none where none were played."""
+    if VARIED not in _played(results):
+        return []
+    grid = Grid.of(results, VARIED, METRICS[0].name)
+    explained = (
+        "Before `spread` was settled, variants of it were played with logistic regression: first on the problems to "
+        "choose by, then the best of them on those to confirm, with fresh draws. A row's *g* is p - onehot of its most "
+        "likely class, p being the mean of the members; its *f* is what the last linear layer sees; its *e* is the "
+        "product of g with f / |f|^½. `spread` draws 4 rows for each pick in proportion to |g|, and picks among "
+        "them by k-means++ on e. Gains are in points of accuracy. `study/vary.py` plays it again."
     )
-
-
-def _halves(grid: Grid) -> str:
-    shown = SHOWN[METRICS[0].name]
-    halves = {
-        half: summarize_grid(grid.only(lambda cell, half=half: half_of(cell.problem) == half))  # type: ignore[misc]
-        for half in ("choose", "confirm")
-    }
-    found = {half: {line.strategy: line for line in each.lines} for half, each in halves.items()}
-    rows = []
-    for strategy in grid.strategies:
-        cells = []
-        for half in halves:
-            line = found[half].get(strategy)
-            cells += (
-                ["", "", ""]
-                if line is None
-                else [
-                    f"{_number(line.regret, shown)} [{_number(line.low, shown)}, {_number(line.high, shown)}]",
-                    f"{line.wins}-{line.losses}",
-                    f"{line.rank:.2f}",
-                ]
-            )
-        rows.append((strategy, *cells))
-    head = [f"{half}: {what}" for half in halves for what in ("regret", "wins-losses", "rank")]
-    return table(("strategy", *head), rows)
-
-
-def _sizes(grid: Grid) -> str:
-    shown = SHOWN[METRICS[0].name]
-    by_size = regrets_by_size(grid)
-    rows = [
-        (strategy, *(_number(float(regrets[number]), shown) for regrets in by_size.values()))
-        for number, strategy in enumerate(grid.strategies)
+    titles = (f"On the problems to {half} {'by' if half == 'choose' else 'the choice'}:" for half in HALVES)
+    tables = (list_variants(grid, half, MEANINGS, of="spread") for half in HALVES)
+    return [
+        "## What was tried",
+        explained,
+        words,
+        *(each for pair in zip(titles, tables, strict=True) for each in pair),
     ]
-    return table(("mean regret", *(f"{n_labeled} + {size:,}" for n_labeled, size in by_size)), rows)
+
+
+def _without_distinct(grid: Grid) -> Grid:
+    """Return the strategies as they are: those that pass over copies have few problems, and tables of their own."""
+    return grid.among(lambda name: not name.endswith(DISTINCT))
 
 
 def _friedman(summary: Summary) -> str:
@@ -248,14 +250,3 @@ def _friedman(summary: Summary) -> str:
 
 def _folded(title: str, text: str) -> str:
     return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
-
-
-def _number(value: float, shown: Shown) -> str:
-    """Return a difference of a metric in its unit; 0 has no sign.
-
-    >>> [_number(value, SHOWN["accuracy"]) for value in (-0.00001, 0.01234, float("inf"))]
-    ['0.00', '1.23', '∞']
-    """
-    if abs(value) == float("inf"):
-        return "∞" if value > 0 else "-∞"
-    return f"{round(shown.scale * value, shown.digits) + 0.0:.{shown.digits}f}"

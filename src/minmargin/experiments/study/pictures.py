@@ -1,4 +1,4 @@
-"""Pictures of a study: regrets of strategies on problems at a glance, and mean ranks on a line."""
+"""Pictures of a study: gains of strategies on problems at a glance, and mean ranks on a line."""
 
 from __future__ import annotations
 
@@ -8,47 +8,57 @@ from collections.abc import Sequence
 import numpy as np
 
 from minmargin.experiments.paper.figures.style import STYLE, Axes, Figure, plotting
-from minmargin.experiments.study.grid import Grid
+from minmargin.experiments.study.grid import Grid, mean_over_draws
 from minmargin.experiments.study.problems import half_of
 from minmargin.experiments.study.ranks import Ranks
 
 _HALVES = {"choose": 0, "confirm": 1}
-_MOST_SHOWN = 4.0  # units of regret: beyond, colours no longer differ, only the numbers do
-_BETTER, _SAME, _WORSE = "#2166ac", "#f7f7f7", "#b2182b"
+_MOST_SHOWN = 2.0  # units of gain: beyond, colours no longer differ, only the numbers do
+_GAP = 0.4  # between the mean and the two halves, in columns
+_WORSE, _SAME, _BETTER = "#b2182b", "#f7f7f7", "#2166ac"
 _INK, _PALE, _MISSING = "#1c2128", "#ffffff", "#dfe3e8"
 
 
-def draw_regrets(grid: Grid, *, scale: float, unit: str) -> Figure:
-    """Return mean regrets, a row for each strategy and a column for each problem, the two halves apart."""
+def draw_gains(grid: Grid, *, scale: float, unit: str) -> Figure:
+    """Return mean gains: a row for each strategy; a column for the mean, then one for each problem, half by half."""
     mpl = plotting()
     problems = sorted(grid.problems, key=lambda name: (_HALVES[half_of(name)], name))
     places = [grid.problems.index(name) for name in problems]
-    regrets = scale * grid.by_problem()[:, places]
-    n_first = sum(half_of(name) == "choose" for name in problems)
+    overall = mean_over_draws(mean_over_draws(grid.gains).T)
+    gains = scale * np.column_stack([overall, grid.by_problem()[:, places]])
+    ends = np.cumsum([0, 1, *(sum(half_of(name) == half for name in problems) for half in _HALVES)]).tolist()
+    groups = [
+        (first, end, title)
+        for (first, end), title in zip(itertools.pairwise(ends), ("", "to choose", "to confirm"), strict=True)
+        if first < end
+    ]
+    left = [
+        column + _GAP * number
+        for number, (first, end, _) in enumerate(groups)
+        for column in range(first, end)
+    ]
     with mpl.rc_context(STYLE):
         figure = mpl.figure.Figure(
-            figsize=(0.46 * len(problems) + 2.9, 0.27 * len(grid.strategies) + 1.9), layout="constrained"
+            figsize=(0.46 * len(left) + 2.6, 0.27 * len(grid.strategies) + 1.9), layout="constrained"
         )
         ax = figure.add_subplot()
-        left = [number + (number >= n_first) * 0.4 for number in range(len(problems))]
-        for row, column in itertools.product(range(len(grid.strategies)), range(len(problems))):
-            _draw_cell(ax, left[column], row, float(regrets[row, column]))
-        ax.set_xlim(-0.02, (left[-1] if left else 0) + 1.02)
+        for row, column in itertools.product(range(len(grid.strategies)), range(len(left))):
+            _draw_cell(ax, left[column], row, float(gains[row, column]), bold=column == 0)
+        ax.set_xlim(-0.02, left[-1] + 1.02)
         ax.set_ylim(len(grid.strategies), 0)
-        ax.set_xticks([x + 0.5 for x in left], problems, rotation=50, ha="right", rotation_mode="anchor")
+        names = ["mean of all cells", *problems]
+        ax.set_xticks([x + 0.5 for x in left], names, rotation=50, ha="right", rotation_mode="anchor")
         ax.set_yticks(np.arange(len(grid.strategies)) + 0.5, grid.strategies)
         ax.grid(visible=False)
-        ax.tick_params(length=0)
+        ax.tick_params(length=0, labelcolor=_INK)
         for spine in ax.spines.values():
             spine.set_visible(False)
-        for first, end, name in ((0, n_first, "to choose"), (n_first, len(problems), "to confirm")):
-            if first < end:
-                ax.text(
-                    (left[first] + left[end - 1] + 1) / 2, -0.25, name, ha="center", va="bottom", color=_INK
-                )
+        for first, end, title in groups:
+            middle = (left[first] + left[end - 1] + 1) / 2
+            ax.text(middle, -0.25, title, ha="center", va="bottom", color=_INK)
         mappable = mpl.cm.ScalarMappable(mpl.colors.Normalize(-_MOST_SHOWN, _MOST_SHOWN), _colors())
-        bar = figure.colorbar(mappable, ax=ax, shrink=0.7, pad=0.01, extend="both")
-        bar.set_label(f"regret, {unit}: blue is better than the best of three")
+        bar = figure.colorbar(mappable, ax=ax, shrink=0.7, pad=0.01, aspect=30, extend="both")
+        bar.set_label(f"gain, {unit}: blue is better than the best of three")
         bar.outline.set_visible(False)
     return figure
 
@@ -116,27 +126,27 @@ def joined(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:
     return runs
 
 
-def _draw_cell(ax: Axes, x: float, y: float, regret: float) -> None:
+def _draw_cell(ax: Axes, x: float, y: float, gain: float, *, bold: bool) -> None:
     """Draw a coloured field with its number."""
     mpl = plotting()
-    missing = not np.isfinite(regret)
-    share = 0.5 if missing else float(np.clip(0.5 + regret / (2 * _MOST_SHOWN), 0, 1))
+    missing = not np.isfinite(gain)
+    share = 0.5 if missing else float(np.clip(0.5 + gain / (2 * _MOST_SHOWN), 0, 1))
     color = _MISSING if missing else _colors()(share)
     ax.add_patch(mpl.patches.Rectangle((x + 0.02, y + 0.03), 0.96, 0.94, facecolor=color, linewidth=0))
     if not missing:
-        shown = f"{regret:.1f}" if abs(regret) >= 0.05 else "0"
         ax.text(
             x + 0.5,
             y + 0.53,
-            shown,
+            f"{gain:+.2f}" if bold else f"{gain:+.1f}" if abs(gain) >= 0.05 else "0",
             ha="center",
             va="center",
-            fontsize=7,
+            fontsize=7.5,
+            fontweight="bold" if bold else "normal",
             color=_PALE if abs(share - 0.5) > 0.33 else _INK,
         )
 
 
 def _colors() -> Figure:
     return plotting().colors.LinearSegmentedColormap.from_list(
-        "regret", [_BETTER, "#92c5de", _SAME, "#f4a582", _WORSE]
+        "gain", [_WORSE, "#f4a582", _SAME, "#92c5de", _BETTER]
     )

@@ -31,17 +31,17 @@ class Ranks(NamedTuple):
     critical: float
 
 
-def rank(regrets: ArrayLike, *, level: float = LEVEL) -> Ranks:
-    """Return how strategies rank, from (S, sets) regrets: lower is better, and equals share their ranks.
+def rank(gains: ArrayLike, *, level: float = LEVEL) -> Ranks:
+    """Return how strategies rank, from (S, sets) gains: higher is better, and equals share their ranks.
 
-    >>> rank([[0.0, 0.1], [0.2, 0.1], [0.3, 0.4]]).mean.tolist()
+    >>> rank([[0.4, 0.3], [0.2, 0.3], [0.1, 0.0]]).mean.tolist()
     [1.25, 1.75, 3.0]
     """
-    values = np.asarray(regrets, dtype=np.float64)
+    values = np.asarray(gains, dtype=np.float64)
     n_strategies, n_sets = values.shape
     if n_sets == 0:
         return Ranks(np.full(n_strategies, np.nan), 0, float("nan"), float("nan"))
-    mean = stats.rankdata(values, axis=0).mean(axis=1)
+    mean = stats.rankdata(-values, axis=0).mean(axis=1)
     can_be_tested = n_strategies >= 3 and n_sets >= 2
     p_value = float(stats.friedmanchisquare(*values).pvalue) if can_be_tested else float("nan")
     return Ranks(mean, n_sets, p_value, critical_difference(n_strategies, n_sets, level=level))

@@ -1,26 +1,60 @@
 """What a study says of each strategy.
 
-The unit is a cell: a problem, a number of labeled rows and a batch size. In each, a strategy's regret is what it falls
-short of the reference: the one of random, margin and min-margin that is best there on average over the draws. The
-reference is found from the same draws, so it is a little better than it deserves, and no strategy is flattered by it.
+The unit is a cell: a problem, a number of labeled rows and a batch size. In each, a strategy's gain is what it is ahead
+of the reference: the one of random, margin and min-margin that is best there on average over the draws. The reference
+is found from the same draws, so it is a little better than it deserves, and no strategy is flattered by it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from minmargin.compare.statistics import LEVEL, decide, paired_difference
+from minmargin.compare.statistics import LEVEL, decide, paired_difference, summarize
 from minmargin.experiments.study.grid import Cell, Floats, Grid, mean_over_draws
 from minmargin.experiments.study.ranks import Ranks, rank
 
 #: How many of the worst cells are averaged.
 N_WORST = 5
+#: By how many standard errors a mean must differ from 0 to be called clear, where no family is corrected for.
+CLEAR_ERRORS = 3
 
 _TIMED_AGAINST = "min-margin"
+
+
+class Count(NamedTuple):
+    """How many cells differ from 0, counted in two ways.
+
+    Attributes:
+        wins, losses: by a paired t test, after Holm's correction over all cells that are counted.
+        clear_wins, clear_losses: by a mean of more than `CLEAR_ERRORS` standard errors.
+    """
+
+    wins: int
+    losses: int
+    clear_wins: int
+    clear_losses: int
+
+    @classmethod
+    def of(cls, gains: Floats) -> Count:
+        """Return the counts of (M, R) paired gains."""
+        decided = decide(paired_difference(gains, np.zeros(gains.shape[1])))
+        bands = summarize(gains)
+        with np.errstate(invalid="ignore"):
+            clear = np.where(np.abs(bands.mean) > CLEAR_ERRORS * bands.error, np.sign(bands.mean), 0)
+        return cls(*(int((each == sign).sum()) for each in (decided, clear) for sign in (1, -1)))
+
+
+class Estimate(NamedTuple):
+    """A mean over cells, and the ends of its 95% interval."""
+
+    mean: float
+    low: float
+    high: float
 
 
 class Line(NamedTuple):
@@ -29,31 +63,29 @@ class Line(NamedTuple):
     Attributes:
         strategy: its name.
         n_cells: in how many cells it has played.
-        regret: the mean over its cells.
+        gain: the mean over its cells.
         low, high: the ends of the 95% interval of that mean.
-        worst: the cell with the largest regret, and that regret.
-        of_worst: the mean of its `N_WORST` largest regrets.
-        wins, losses: cells in which it is clearly better or worse than the reference, after Holm's correction over all
-            of its cells.
+        worst: the cell with the lowest gain, and that gain.
+        of_worst: the mean of its `N_WORST` lowest gains.
+        told: in which cells it is told from the reference.
         rank: its mean rank over problems; NaN where not all strategies have played.
         seconds: of picking, as a multiple of min-margin's.
     """
 
     strategy: str
     n_cells: int
-    regret: float
+    gain: float
     low: float
     high: float
     worst: tuple[Cell, float]
     of_worst: float
-    wins: int
-    losses: int
+    told: Count
     rank: float
     seconds: float
 
 
 class Summary(NamedTuple):
-    """A line for each strategy, the lowest regret first, and how they rank."""
+    """A line for each strategy, the highest gain first, and how they rank."""
 
     lines: list[Line]
     ranks: Ranks
@@ -61,10 +93,10 @@ class Summary(NamedTuple):
 
 def summarize_grid(grid: Grid) -> Summary:
     """Return what a grid says of each strategy."""
-    regrets = grid.by_problem()
-    whole = np.isfinite(regrets).all(axis=0)
-    ranks = rank(regrets[:, whole])
-    means = mean_over_draws(grid.regrets)
+    by_problem = grid.by_problem()
+    whole = np.isfinite(by_problem).all(axis=0)
+    ranks = rank(by_problem[:, whole])
+    means = mean_over_draws(grid.gains)
     slowness = _relative_seconds(grid)
     lines = []
     for number, strategy in enumerate(grid.strategies):
@@ -72,59 +104,52 @@ def summarize_grid(grid: Grid) -> Summary:
         if not len(played):
             continue
         own = means[played, number]
-        low, high = interval(grid, number)
-        decided = decide(paired_difference(-grid.regrets[played, number], np.zeros(grid.n_draws)))
-        worst = int(own.argmax())
+        found = estimate(grid.gains[:, number], [cell.problem for cell in grid.cells])
+        worst = int(own.argmin())
         lines.append(
             Line(
                 strategy,
                 len(played),
-                float(own.mean()),
-                low,
-                high,
+                *found,
                 (grid.cells[played[worst]], float(own[worst])),
-                float(np.sort(own)[::-1][:N_WORST].mean()),
-                int((decided == 1).sum()),
-                int((decided == -1).sum()),
+                float(np.sort(own)[:N_WORST].mean()),
+                Count.of(grid.gains[played, number]),
                 float(ranks.mean[number]),
                 float(slowness[number]),
             )
         )
-    return Summary(sorted(lines, key=lambda line: line.regret), ranks)
+    return Summary(sorted(lines, key=lambda line: -line.gain), ranks)
 
 
-def interval(grid: Grid, number: int, *, level: float = LEVEL) -> tuple[float, float]:
-    """Return the ends of the normal interval of a strategy's mean regret.
+def estimate(gains: Floats, problems: Sequence[str], *, level: float = LEVEL) -> Estimate:
+    """Return the mean of (M, R) gains over cells, whose problems are given, with its normal interval.
 
-    Draws are what chance has made. The cells of a problem share the rows of a draw, so their regrets are summed draw by
+    Draws are what chance has made. The cells of a problem share the rows of a draw, so their gains are summed draw by
     draw first; sums of different draws, and of different problems, are independent. The interval tells how much other
     draws of these problems would change the mean, not how much other problems would.
     """
-    problems = np.array([cell.problem for cell in grid.cells])
+    of_problem = np.array(problems)
     variance, total, n_cells = 0.0, 0.0, 0
-    for problem in grid.problems:
-        own = grid.regrets[problems == problem, number]
+    for problem in sorted(set(problems)):
+        own = gains[of_problem == problem]
         own = own[np.isfinite(own).any(axis=1)]
         of_draws = own.sum(axis=0)
         of_draws = of_draws[np.isfinite(of_draws)]
-        if not len(own):
-            continue
-        if len(of_draws) < 2:
-            return -np.inf, np.inf
         n_cells += len(own)
         total += float(mean_over_draws(own).sum())
-        variance += float(of_draws.var(ddof=1) / len(of_draws))
-    reach = float(special.ndtri(1 - level / 2)) * np.sqrt(variance)
-    return (total - reach) / n_cells, (total + reach) / n_cells
+        if len(own):
+            variance += float(of_draws.var(ddof=1) / len(of_draws)) if len(of_draws) > 1 else np.inf
+    reach = float(special.ndtri(1 - level / 2) * np.sqrt(variance))
+    return Estimate(total / n_cells, (total - reach) / n_cells, (total + reach) / n_cells)
 
 
-def regrets_by_size(grid: Grid) -> dict[tuple[int, int], Floats]:
-    """Return for each number of labeled rows and batch size (S,) the mean regrets over the cells that have them."""
+def gains_by_size(grid: Grid) -> dict[tuple[int, int], Floats]:
+    """Return for each number of labeled rows and batch size (S,) the mean gains over the cells that have them."""
     sizes = sorted({(cell.n_labeled, cell.batch_size) for cell in grid.cells})
     return {
         size: mean_over_draws(
             mean_over_draws(
-                grid.only(lambda cell, size=size: (cell.n_labeled, cell.batch_size) == size).regrets  # type: ignore[misc]
+                grid.only(lambda cell, size=size: (cell.n_labeled, cell.batch_size) == size).gains  # type: ignore[misc]
             ).T
         )
         for size in sizes

@@ -15,6 +15,10 @@ WAYS = ("logistic", "networks", "boosting")
 MOST_BOOSTED_CLASSES = 10
 _BOOSTING_STEPS = 100
 
+#: The networks: the package's own settings. Problems come coded: columns keep their proportions, and the draws of one
+#: problem make one stack. Fewer epochs would be faster, but models that are not done learning tell less of their rows.
+NETWORKS = MLPLearner(standardize=False)
+
 
 class Way(NamedTuple):
     """A way of learning.
@@ -35,8 +39,7 @@ class Way(NamedTuple):
 def make_way(name: str, n_classes: int) -> Way:
     """Return a way of learning for a problem with so many classes."""
     if name == "networks":
-        # Problems come coded: columns keep their proportions, and the draws of one problem make one stack.
-        networks = NetworkTrainer(MLPLearner(standardize=False), n_classes)
+        networks = NetworkTrainer(NETWORKS, n_classes)
         return Way(name, networks, networks, together=4)
     logistic = LogisticTrainer()
     return Way(name, logistic, logistic if name == "logistic" else AnyTrainer(_boosting()))

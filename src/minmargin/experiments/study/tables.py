@@ -1,0 +1,171 @@
+"""The tables of the page, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minmargin.experiments.paper.page.tables import table
+from minmargin.experiments.study.copies import Pair
+from minmargin.experiments.study.grid import Grid
+from minmargin.experiments.study.metrics import METRICS, SHOWN, Shown
+from minmargin.experiments.study.problems import half_of
+from minmargin.experiments.study.summary import (
+    CLEAR_ERRORS,
+    N_WORST,
+    Count,
+    Estimate,
+    Line,
+    Summary,
+    estimate,
+    gains_by_size,
+    summarize_grid,
+)
+
+HALVES = ("choose", "confirm")
+
+_COUNTED = ("wins-losses", f"beyond {CLEAR_ERRORS} s.e.")
+
+
+def list_problems(facts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a row for each problem."""
+    rows = [
+        (
+            name,
+            each["half"],
+            f"{each['rows']:,}",
+            f"{each['columns']}",
+            f"{each['classes']}",
+            f"{each['largest_class']:.0%}",
+            f"{each['copies']:.1%}",
+        )
+        for name, each in sorted(facts.items())
+    ]
+    return table(
+        ("problem", "half", "rows", "columns", "classes", "largest class", "copies of other rows"), rows
+    )
+
+
+def list_gains(summary: Summary, metric: str) -> str:
+    """Return a row for each strategy: all that is said of it."""
+    shown = SHOWN[metric]
+    head = (
+        f"gain, {shown.unit} of {shown.name}",
+        "mean",
+        "95% interval",
+        "worst cell",
+        f"{N_WORST} worst",
+        *_COUNTED,
+        "rank",
+        "seconds",
+    )
+    rows = [
+        (line.strategy, *_of_line(line, shown), f"{line.rank:.2f}", f"{line.seconds:.1f}")
+        for line in summary.lines
+    ]
+    return table(head, rows)
+
+
+def list_halves(grid: Grid) -> str:
+    """Return a row for each strategy: what is said of it by the problems to choose by, and by those to confirm."""
+    shown = SHOWN[METRICS[0].name]
+    found = {
+        half: {line.strategy: line for line in summarize_grid(_of_half(grid, half)).lines} for half in HALVES
+    }
+    rows = []
+    for strategy in grid.strategies:
+        cells: list[str] = []
+        for half in HALVES:
+            line = found[half].get(strategy)
+            cells += (
+                ["", "", ""]
+                if line is None
+                else [_ends(line, shown), *_counts(line.told)[:1], f"{line.rank:.2f}"]
+            )
+        rows.append((strategy, *cells))
+    head = [f"{half}: {what}" for half in HALVES for what in ("gain", "wins-losses", "rank")]
+    return table(("strategy", *head), rows)
+
+
+def list_sizes(grid: Grid) -> str:
+    """Return a row for each strategy: mean gains by numbers of labeled rows and batch sizes."""
+    shown = SHOWN[METRICS[0].name]
+    by_size = gains_by_size(grid)
+    rows = [
+        (strategy, *(show(float(gains[number]), shown) for gains in by_size.values()))
+        for number, strategy in enumerate(grid.strategies)
+    ]
+    return table(("mean gain", *(f"{n_labeled} + {size:,}" for n_labeled, size in by_size)), rows)
+
+
+def list_variants(grid: Grid, half: str, meanings: Mapping[str, str], *, of: str) -> str:
+    """Return a row for each variant of a strategy that played half of the problems, and for each reference."""
+    shown = SHOWN[METRICS[0].name]
+    found = _of_half(grid, half)
+    problems = [cell.problem for cell in found.cells]
+    places = {name: found.gains[:, number] for number, name in enumerate(found.strategies)}
+    rows = [
+        (
+            f"{line.strategy}: {meanings.get(line.strategy, 'the strategy')}",
+            *_of_line(line, shown),
+            ""
+            if line.strategy == of
+            else _ends(estimate(places[line.strategy] - places[of], problems), shown),
+        )
+        for line in summarize_grid(found).lines
+    ]
+    head = (f"gain, {shown.unit} of {shown.name}", "mean", "95% interval", "worst cell", f"{N_WORST} worst")
+    return table((*head, *_COUNTED, f"minus {of}, in pairs"), rows)
+
+
+def list_copies(pairs: Sequence[Pair], metric: str) -> str:
+    """Return a row for each strategy that played both ways: what passing over copies is worth."""
+    shown = SHOWN[metric]
+    problems = sorted({problem for pair in pairs for problem in pair.by_problem})
+    rows = [
+        (
+            pair.strategy,
+            _ends(pair.overall, shown),
+            *_counts(pair.told),
+            *(_ends(pair.by_problem[name], shown) if name in pair.by_problem else "" for name in problems),
+        )
+        for pair in pairs
+    ]
+    return table(
+        (f"distinct minus not, {shown.unit} of {shown.name}", "all cells", *_COUNTED, *problems), rows
+    )
+
+
+def show(value: float, shown: Shown) -> str:
+    """Return a difference of a metric in its unit, with its sign; 0 has none.
+
+    >>> [show(value, SHOWN["accuracy"]) for value in (-0.00001, 0.01234, -0.5, float("inf"))]
+    ['0.00', '+1.23', '-50.00', '+∞']
+    """
+    if abs(value) == float("inf"):
+        return "+∞" if value > 0 else "-∞"
+    rounded = round(shown.scale * value, shown.digits) + 0.0
+    return f"{rounded:+.{shown.digits}f}" if rounded else f"{0:.{shown.digits}f}"
+
+
+def _of_line(line: Line, shown: Shown) -> tuple[str, ...]:
+    return (
+        show(line.gain, shown),
+        f"{show(line.low, shown)} to {show(line.high, shown)}",
+        f"{show(line.worst[1], shown)} ({line.worst[0]})",
+        show(line.of_worst, shown),
+        *_counts(line.told),
+    )
+
+
+def _counts(count: Count) -> tuple[str, str]:
+    return f"{count.wins}-{count.losses}", f"{count.clear_wins}-{count.clear_losses}"
+
+
+def _ends(found: Estimate | Line, shown: Shown) -> str:
+    mean = found.gain if isinstance(found, Line) else found.mean
+    return f"{show(mean, shown)} [{show(found.low, shown)}, {show(found.high, shown)}]"
+
+
+def _of_half(grid: Grid, half: str) -> Grid:
+    return grid.only(lambda cell: half_of(cell.problem) == half)
