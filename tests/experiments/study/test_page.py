@@ -122,12 +122,15 @@ def test_passing_over_copies_is_compared_with_not_doing_so(made):
     copies = page[page.index("## Copies of rows") : page.index("## What was tried")]
     assert "| margin | +1.00 [+0.77, +1.23] | 1-0 | 1-0 | +1.00 [+0.77, +1.23] |" in copies
     assert "margin+distinct" not in page[: page.index("## Copies of rows")]
+    assert "| a9a (20% copies) |" in copies
     assert "random" not in copies
 
 
 def test_variants_have_a_table_for_each_half(made):
     page, _ = made
-    choose, confirm = page[page.index("## What was tried") :].split("On the problems to confirm the choice:")
+    choose, confirm = page[page.index("## What was tried") :].split(
+        "On the problems to confirm the choice, 4 draws of each:"
+    )
     assert choose.index("| spread: as it was proposed, and is | +3.00 |") < choose.index("| power0:")
     assert "| 1-0 | 1-0 | -2.00 [-2.00, -2.00] |" in choose[choose.index("| power0:") :].splitlines()[0]
     assert confirm.index("| power0: f is not shortened | +1.00 |") < confirm.index("| spread:")

@@ -31,6 +31,7 @@ from minmargin.experiments.study.problems import LARGE
 from minmargin.experiments.study.summary import CLEAR_ERRORS, N_WORST, Summary, summarize_grid
 from minmargin.experiments.study.tables import (
     HALVES,
+    count_draws,
     list_copies,
     list_gains,
     list_halves,
@@ -125,7 +126,7 @@ def make_page(
         sections, drawn = _section(results, way, words.get(way, ""), pictures)
         paragraphs += sections
         figures |= drawn
-    paragraphs += _copies(results, words.get("copies", ""))
+    paragraphs += _copies(results, facts, words.get("copies", ""))
     paragraphs += _tried(results, words.get("tried", ""))
     paragraphs += ["## Details", _DETAILS, words.get("at the end", "")]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n", figures
@@ -143,20 +144,13 @@ def _extent(results: pa.Table) -> str:
         grid = _without_distinct(Grid.of(results, way, METRICS[0].name))
         if not of_way.num_rows:
             continue
-        draws = [
-            pc.count_distinct(
-                of_way.filter(pc.equal(pc.cast(of_way["problem"], pa.string()), name))["draw"]
-            ).as_py()
-            for name in grid.problems
-        ]
-        n_draws = f"{min(draws)} to {max(draws)}" if min(draws) < max(draws) else f"{min(draws)}"
         rows.append(
             (
                 _NAMES[way],
                 f"{len(grid.problems)}",
                 f"{len(grid.cells)}",
                 f"{len(grid.strategies)}",
-                n_draws,
+                count_draws(grid),
                 f"{of_way.num_rows:,}",
             )
         )
@@ -195,14 +189,17 @@ def _section(results: pa.Table, way: str, words: str, pictures: str) -> tuple[li
     return paragraphs, figures
 
 
-def _copies(results: pa.Table, words: str) -> list[str]:
+def _copies(results: pa.Table, facts: Mapping[str, Mapping[str, Any]], words: str) -> list[str]:
     """Return the paragraphs on strategies that passed over copies; none where none did."""
     paragraphs = []
     for way in (way for way in WAYS if way in _played(results)):
         for metric in METRICS[:2]:
             pairs = compare_copies(Grid.of(results, way, metric.name))
             if pairs:
-                paragraphs += [f"{_NAMES[way]}, {SHOWN[metric.name].name}:", list_copies(pairs, metric.name)]
+                paragraphs += [
+                    f"{_NAMES[way]}, {SHOWN[metric.name].name}:",
+                    list_copies(pairs, metric.name, facts),
+                ]
     if not paragraphs:
         return []
     explained = (
@@ -225,7 +222,8 @@ def _tried(results: pa.Table, words: str) -> list[str]:
         "product of g with f / |f|^½. `spread` draws 4 rows for each pick in proportion to |g|, and picks among "
         "them by k-means++ on e. Gains are in points of accuracy. `study/vary.py` plays it again."
     )
-    titles = (f"On the problems to {half} {'by' if half == 'choose' else 'the choice'}:" for half in HALVES)
+    ends = {"choose": "to choose by", "confirm": "to confirm the choice"}
+    titles = (f"On the problems {ends[half]}, {count_draws(grid, half)} draws of each:" for half in HALVES)
     tables = (list_variants(grid, half, MEANINGS, of="spread") for half in HALVES)
     return [
         "## What was tried",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from minmargin.experiments.paper.page.tables import table
 from minmargin.experiments.study.copies import Pair
 from minmargin.experiments.study.grid import Grid
@@ -98,6 +100,16 @@ def list_sizes(grid: Grid) -> str:
     return table(("mean gain", *(f"{n_labeled} + {size:,}" for n_labeled, size in by_size)), rows)
 
 
+def count_draws(grid: Grid, half: str | None = None) -> str:
+    """Return how many draws the problems were played with, as a number or from the fewest to the most."""
+    found = grid if half is None else _of_half(grid, half)
+    there = np.asarray(np.isfinite(found.gains).any(axis=1))
+    of_problem = np.array([cell.problem for cell in found.cells])
+    counts = [int(there[of_problem == name].any(axis=0).sum()) for name in found.problems]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return f"{most}" if fewest == most else f"{fewest} to {most}"
+
+
 def list_variants(grid: Grid, half: str, meanings: Mapping[str, str], *, of: str) -> str:
     """Return a row for each variant of a strategy that played half of the problems, and for each reference."""
     shown = SHOWN[METRICS[0].name]
@@ -118,10 +130,11 @@ def list_variants(grid: Grid, half: str, meanings: Mapping[str, str], *, of: str
     return table((*head, *_COUNTED, f"minus {of}, in pairs"), rows)
 
 
-def list_copies(pairs: Sequence[Pair], metric: str) -> str:
-    """Return a row for each strategy that played both ways: what passing over copies is worth."""
+def list_copies(pairs: Sequence[Pair], metric: str, facts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a row for each strategy that played both ways: what passing over copies is worth, by problem."""
     shown = SHOWN[metric]
     problems = sorted({problem for pair in pairs for problem in pair.by_problem})
+    titles = [f"{name} ({facts[name]['copies']:.0%} copies)" if name in facts else name for name in problems]
     rows = [
         (
             pair.strategy,
@@ -131,9 +144,7 @@ def list_copies(pairs: Sequence[Pair], metric: str) -> str:
         )
         for pair in pairs
     ]
-    return table(
-        (f"distinct minus not, {shown.unit} of {shown.name}", "all cells", *_COUNTED, *problems), rows
-    )
+    return table((f"distinct minus not, {shown.unit} of {shown.name}", "all cells", *_COUNTED, *titles), rows)
 
 
 def show(value: float, shown: Shown) -> str:
