@@ -127,18 +127,22 @@ def test_time_that_is_up_ends_a_study_between_parts(packed, tmp_path):
     assert read_results(tmp_path).num_rows == 0
 
 
-def test_what_a_strategy_refuses_is_told_and_the_others_play_on(packed, tmp_path):
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(60, 2)), 15, axis=0).astype(np.float16)
-    y = (X[:, 0] > 0).astype(np.int16)
-    np.savez(tmp_path / "phoneme.npz", X=X, y=y, names=np.array(["no", "yes"]))
+def test_what_cannot_be_played_is_told_and_the_others_play_on(packed, tmp_path):
+    problem = load_problem(packed, "phoneme")
+    X = problem.X.copy()
+    X[:, 0] = np.nan
+    np.savez(tmp_path / "phoneme.npz", X=X, y=problem.y, names=problem.names)
     (tmp_path / "satimage.npz").write_bytes((packed / "satimage.npz").read_bytes())
-    study = Study(("phoneme", "satimage"), ("logistic",), ("random+distinct",), range(1))
+    study = Study(("phoneme", "satimage"), ("logistic",), ("random",), range(1))
     ran = run(study, tmp_path, tmp_path / "out")
     assert (ran.n_asked, ran.n_played) == (2, 1)
     (refused,) = ran.refused
-    assert refused.startswith("logistic, phoneme, 100 labeled, draw 0: batch_size=100 is larger than")
-    assert run(study, tmp_path, tmp_path / "out", n_jobs=2).refused == [refused]
+    assert refused == (
+        "logistic, phoneme, 100 labeled, draw 0: Labeled row 0, column 0 is missing (NaN). "
+        "Fill it, drop the row, or use preprocess='auto'."
+    )
+    several = run(study._replace(draws=range(2)), tmp_path, tmp_path / "out", n_jobs=2)
+    assert refused in several.refused
 
 
 def test_a_strategy_that_came_later_plays_alone(whole, packed, tmp_path):
