@@ -115,12 +115,12 @@ def test_files_may_differ_in_width_of_numbers_and_in_nullability(tmp_path):
     )
     pq.write_table(first, tmp_path / "1.parquet")
     pq.write_table(second, tmp_path / "2.parquet")
-    assert len(pick(pool=tmp_path, batch_size=60, id_column="id")) == 60
+    assert len(pick(pool=tmp_path, batch_size=60, id_column="id", distinct=False)) == 60
 
 
 def test_a_column_without_values_serves_as_any(tmp_path):
     (tmp_path / "pool.csv").write_text("a,b\n" + "1,\n" * 10)
-    assert len(pick(pool=tmp_path / "pool.csv", preprocess="auto")) == 5
+    assert len(pick(pool=tmp_path / "pool.csv", preprocess="auto", distinct=False)) == 5
     assert len(pick(FRAME.assign(c=None), pool=POOL, preprocess="auto")) == 5
 
 
@@ -255,7 +255,6 @@ def test_the_bare_command_shows_its_help(monkeypatch, capsys):
 
 def test_missing_texts_of_a_list_are_empty_texts():
     texts = np.array(["red", None, "blue", "red blue"] * 5, dtype=object)
-    batch = pick(
-        texts, ["u", "v"] * 10, texts, learner=make_pipeline(CountVectorizer(), LogisticRegression())
-    )
-    assert len(batch) == 5
+    learner = make_pipeline(CountVectorizer(), LogisticRegression())
+    batch = pick(texts, ["u", "v"] * 10, texts, 4, learner=learner)
+    assert len({str(texts[row]) for row in batch.rows.tolist()}) == 4

@@ -55,7 +55,7 @@ def test_a_round_passes_over_copies_if_the_campaign_was_begun_so(begin):
         ids = pa.array([f"again-{each}" for each in rows["row_id"].to_pylist()])
         place = rows.column_names.index("row_id")
         pq.write_table(rows.set_column(place, "row_id", ids), f"pool/{number + 2}.parquet")
-    plain, campaign = begin("plain"), begin(distinct=True)
+    plain, campaign = begin("plain", distinct=False), begin()
     assert "copies_passed_over" not in plain.next(60, n_jobs=1).manifest
     batch = mm.Campaign.open(campaign.folder).next(60, n_jobs=1)
     picked = campaign.batch().select(["a", "b", "c", "d"]).to_pylist()
@@ -107,7 +107,7 @@ def test_while_rows_have_no_label_the_next_round_waits(begin):
 
 
 def test_a_skipped_row_is_offered_again_only_after_requeue(begin):
-    campaign = begin(batch_size=10)
+    campaign = begin(batch_size=10, distinct=False)
     skipped = set(campaign.next(n_jobs=1).ids.tolist())
     second = set(campaign.next(n_jobs=1, unlabeled_ok=True).ids.tolist())
     assert not skipped & second

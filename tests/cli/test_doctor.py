@@ -102,7 +102,7 @@ def test_no_place_for_compiled_code_is_wrong(monkeypatch: pytest.MonkeyPatch) ->
         (lambda *_, **__: 1 / 0, "A small selection failed (ZeroDivisionError: division by zero)."),
         (
             lambda *_, **__: SimpleNamespace(
-                score=lambda X: X[:, 0], select=lambda X, n: SimpleNamespace(scores=X[:n, 0])
+                score=lambda X: X[:, 0], select=lambda X, n, **_: SimpleNamespace(scores=X[:n, 0])
             ),
             "A small selection did not pick the rows with the lowest scores. Please report this machine.",
         ),

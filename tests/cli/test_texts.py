@@ -68,7 +68,9 @@ def test_an_id_that_was_not_named_is_told_apart(run, capsys):
         "minmargin: --learner text reads text columns only, and column 'ticket' is Int64. Name the text columns with "
         "--features NAMES ('text'); a column that identifies rows, as --id-column.\n"
     )
-    assert run(*SELECT, "--out", "batch.csv", "--learner", "text", "--id-column", "ticket") == 0
+    assert (
+        run(*SELECT, "--out", "batch.csv", "--learner", "text", "--id-column", "ticket", "--no-distinct") == 0
+    )
 
 
 @pytest.mark.parametrize(

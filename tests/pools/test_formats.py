@@ -122,7 +122,10 @@ def test_columns_of_different_numeric_types_can_stand_side_by_side(tmp_path: Pat
 def test_truth_values_count_as_0_and_1(tmp_path: Path) -> None:
     large = np.median(X, axis=0) < X
     path = write_parquet(tmp_path / "pool.parquet", table(large))
-    assert_same(pick(pd.DataFrame(large[::5], columns=NAMES), path), pick(large[::5].astype(float), large))
+    assert_same(
+        pick(pd.DataFrame(large[::5], columns=NAMES), path, distinct=False),
+        pick(large[::5].astype(float), large, distinct=False),
+    )
 
 
 @pytest.mark.parametrize("encode", [pa.array, lambda texts: pa.array(texts).dictionary_encode()])
@@ -242,7 +245,7 @@ def test_gzip_is_read_as_text_and_not_only_by_name(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"'{path}' cannot be read as CSV (")
     with gzip.open(path, "wt") as file:
         file.write("a,b,c,d\n" + "1,2,3,4\n" * 20)
-    assert len(pick(LABELED_FRAME, path)) == 20
+    assert len(pick(LABELED_FRAME, path, distinct=False)) == 20
 
 
 # Feather and .npy

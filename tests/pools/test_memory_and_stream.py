@@ -111,7 +111,8 @@ def test_a_memory_map_is_scored_without_being_copied_as_a_whole(tmp_path: Path, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.uint8, bool])
 def test_arrays_of_any_numeric_type_give_the_batch_of_their_values(dtype: Any) -> None:
     rows = X.astype(dtype)
-    assert_same(pick(rows[::5].astype(float), rows), pick(rows[::5].astype(float), rows.astype(float)))
+    batches = (pick(rows[::5].astype(float), pool, distinct=False) for pool in (rows, rows.astype(float)))
+    assert_same(*batches)
 
 
 def test_columns_of_a_frame_are_matched_by_name_and_others_ignored(reference: mm.Batch) -> None:

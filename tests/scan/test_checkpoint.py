@@ -84,7 +84,7 @@ def test_without_a_seed_the_first_one_is_kept(tmp_path):
         ({"random_state": 1}, "seed was 0, now 1"),
         ({"n_models": 5}, "n_models was 25, now 5"),
         ({"pool": POOL[:-1]}, "pool rows was 1597, now 1596"),
-        ({"distinct": True}, "distinct was false, now true"),
+        ({"distinct": False}, "distinct was true, now false"),
         ({"learner": "random-forest"}, r'learner was "logistic", now "RandomForestClassifier\(\)"'),
     ],
 )
@@ -194,14 +194,14 @@ def test_a_second_process_is_refused_and_told_of_the_first(tmp_path):
 
 
 def test_one_of_a_version_without_distinct_rows_goes_on(tmp_path):
-    interrupted_at(300, tmp_path)
+    interrupted_at(300, tmp_path, distinct=False)
     path = tmp_path / "checkpoint.json"
     saved = json.loads(path.read_text())
     del saved["asked"]["distinct"], saved["sha256"]
     path.write_text(json.dumps({**saved, "sha256": checkpoint._digest_of(saved)}))
     with pytest.raises(InputError, match="distinct was false, now true"):
-        select(tmp_path, distinct=True)
-    np.testing.assert_array_equal(select(tmp_path).rows, select().rows)
+        select(tmp_path)
+    np.testing.assert_array_equal(select(tmp_path, distinct=False).rows, select(distinct=False).rows)
 
 
 def test_a_newer_format_is_not_guessed_at(tmp_path, monkeypatch):

@@ -34,10 +34,10 @@ def test_badge_begins_with_the_longest_gradient_and_has_minus_its_length_as_scor
 def test_badge_picks_no_copy_while_there_is_another_row(committee):
     kinds = POOL[:6]
     copies = rng.integers(0, 6, 200)
-    batch = committee.select(kinds[copies], 20, strategy="badge")
+    batch = committee.select(kinds[copies], 20, strategy="badge", distinct=False)
     assert sorted(copies[batch.rows[:6]]) == list(range(6))
     assert (batch.scores[6:] == 0.0).all()
-    by_margin = committee.select(kinds[copies], 200, strategy="margin").rows
+    by_margin = committee.select(kinds[copies], 200, strategy="margin", distinct=False).rows
     rest = [row for row in by_margin.tolist() if row not in batch.rows[:6]]
     assert batch.rows[6:].tolist() == rest[:14]
 

@@ -44,9 +44,10 @@ def test_soft_rank_draws_ranks_in_proportion_to_a_power_of_one_over_rank(sharpne
 
 @pytest.mark.parametrize("sharpness", [0.0, 1.0, 3.0])
 def test_power_margin_draws_rows_in_proportion_to_a_power_of_their_doubt(committee, sharpness):
-    by_margin = committee.select(POOL, 120, strategy="margin-of-mean").rows
+    by_margin = committee.select(POOL, 120, strategy="margin-of-mean", distinct=False).rows
     three = POOL[by_margin[[0, 25, 45]]]
-    batch = committee.select(np.tile(three, (8000, 1)), 400, strategy=mm.PowerMargin(sharpness=sharpness))
+    strategy = mm.PowerMargin(sharpness=sharpness)
+    batch = committee.select(np.tile(three, (8000, 1)), 400, strategy=strategy, distinct=False)
     doubt = 1.0 - committee.score(three, strategy="margin-of-mean")
     expected = 400 * doubt**sharpness / (doubt**sharpness).sum()
     assert expected.min() > 5, "else the test has no teeth"
@@ -90,12 +91,14 @@ def test_a_sharpness_that_makes_no_sense_is_refused(strategy, sharpness):
 def test_soft_rank_refuses_a_stream_that_outgrows_memory(committee):
     chunks = (POOL[i : i + 40] for i in range(0, len(POOL), 40))
     with pytest.raises(mm.InputError) as error:
-        committee.select(chunks, 3, strategy=mm.SoftRank(memory_limit=2 * 40 * 119))
+        committee.select(chunks, 3, strategy=mm.SoftRank(memory_limit=2 * 56 * 119))
     assert str(error.value) == (
         "Strategy 'soft-rank' ranks all candidates in memory: 120 rows need about 0.0 MB and 0.0 MB may be used. Raise "
         "memory_limit, or use strategy='power-margin', which keeps no more than the batch."
     )
-    assert len(committee.select(POOL, 3, strategy=mm.SoftRank(memory_limit=2 * 40 * 120))) == 3
+    assert len(committee.select(POOL, 3, strategy=mm.SoftRank(memory_limit=2 * 56 * 120))) == 3
+    enough_for_copies = mm.SoftRank(memory_limit=2 * 40 * 120)
+    assert len(committee.select(POOL, 3, strategy=enough_for_copies, distinct=False)) == 3
 
 
 def test_columns_that_are_carried_along_count_as_memory():
@@ -103,7 +106,7 @@ def test_columns_that_are_carried_along_count_as_memory():
         pd.DataFrame(X[LABELED], columns=NAMES), Y[LABELED], n_models=3, random_state=0
     )
     pool = pd.DataFrame(POOL, columns=NAMES).assign(id=np.arange(120))
-    enough_without = mm.SoftRank(memory_limit=2 * 40 * 120)
+    enough_without = mm.SoftRank(memory_limit=2 * 56 * 120)
     assert len(committee.select(pool, 3, strategy=enough_without)) == 3
     with pytest.raises(mm.InputError, match="ranks all candidates in memory"):
         committee.select(pool, 3, strategy=enough_without, id_column="id")

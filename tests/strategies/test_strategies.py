@@ -65,13 +65,13 @@ def test_the_mix_is_half_margin_and_half_others(committee):
 
 
 def test_the_mix_can_take_the_whole_pool(committee):
-    batch = committee.select(X[POOL], len(POOL), strategy="random-margin-mix")
+    batch = committee.select(X[POOL], len(POOL), strategy="random-margin-mix", distinct=False)
     assert sorted(batch.rows.tolist()) == list(range(len(POOL)))
 
 
 @pytest.mark.parametrize("strategy", ["balanced-margin", "k-centers", "badge", "cluster-margin"])
 def test_greedy_strategies_can_take_the_whole_pool(committee, strategy):
-    batch = committee.select(X[POOL], len(POOL), strategy=strategy)
+    batch = committee.select(X[POOL], len(POOL), strategy=strategy, distinct=False)
     assert sorted(batch.rows.tolist()) == list(range(len(POOL)))
 
 

@@ -52,7 +52,7 @@ def test_every_strategy_picks_the_same_batch_with_the_same_manifest(each, tmp_pa
     loaded = mm.load_committee(tmp_path / "saved", trusted=each.trusted)
     for strategy in usable(each.committee):
         before, after = (
-            committee.select(each.pool, 20, strategy=strategy, n_jobs=1)
+            committee.select(each.pool, 12, strategy=strategy, n_jobs=1)
             for committee in (each.committee, loaded)
         )
         assert picked(after) == picked(before)
