@@ -24,5 +24,10 @@ def check_n_jobs(n_jobs: Any) -> int:
     return int(n_jobs)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a plain number; true and false are none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

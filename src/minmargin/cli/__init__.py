@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
 import traceback
 import warnings
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.cli.app import app
+from minmargin.cli.flags import with_flags
 from minmargin.cli.manners import manners
 from minmargin.errors import DataWarning, MinMarginError
 
@@ -38,15 +38,6 @@ _HOW_TO_REPORT = (
     "Add --debug to the command to see where it happened. Please report it as an issue of the project, "
     "with what --debug and minmargin doctor show."
 )
-
-# An argument with its value, or alone where its name cannot be an ordinary word.
-_ARGUMENT = re.compile(
-    r"\b(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
-    r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
-    r"|unlabeled_ok|requeue|replace|new_classes|distinct)"
-    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
-)
-_OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
 
 
 def main() -> None:
@@ -89,27 +80,3 @@ def _show_warning(
         print(f"minmargin: warning: {with_flags(str(message))}", file=sys.stderr)  # noqa: T201 - where warnings go
     else:
         usual(message, category, *details, **more)
-
-
-def with_flags(message: str) -> str:
-    """Return a message of the library with its arguments spelled as flags.
-
-    >>> with_flags("Use preprocess='auto', or leave it out with features=[...].")
-    'Use --preprocess auto, or leave it out with --features NAMES.'
-    >>> with_flags("Go on without them with unlabeled_ok=True, or use new_classes=True.")
-    'Go on without them with --even-so, or use --new-classes.'
-    >>> with_flags("Name it as id_column. The pool has 3 features. Use batch_size<=3.")
-    'Name it as --id-column. The pool has 3 features. Use --batch-size <= 3.'
-    >>> with_flags("Use batch_size<=50, or distinct=False.")
-    'Use --batch-size <= 50, or --no-distinct.'
-    """
-
-    def spell(found: re.Match[str]) -> str:
-        name, relation, _, value, alone = found.groups(default="")
-        flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
-        if value == "False":
-            return flag.replace("--", "--no-", 1)
-        value = "" if value == "True" else value.replace("[...]", "NAMES")
-        return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
-
-    return _ARGUMENT.sub(spell, message)

@@ -33,10 +33,12 @@ from minmargin.cli.options import (
     ReportImages,
     ReportOption,
     StrategyOption,
+    StrategyOptions,
     check_report,
     one_or_all,
     preprocess_for,
     split,
+    strategy_options,
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
@@ -99,6 +101,7 @@ def init_command(
         int, typer.Option(help="Without held-out rows, accuracy is cross-validated so; 0: not measured.")
     ] = 5,
     strategy: StrategyOption = "min-margin",
+    strategy_option: StrategyOptions = None,
     prefilter: Prefilter = None,
     distinct: Distinct = None,
     learner: LearnerOption = "logistic",
@@ -122,7 +125,7 @@ def init_command(
         held_out=one_or_all(held_out) if held_out else None,
         folds=folds,
         strategy=cast("StrategyName", strategy),  # which is checked there
-        strategy_options={} if prefilter is None else {"prefilter": prefilter},
+        strategy_options=strategy_options(strategy, strategy_option, prefilter),
         distinct=distinct,
         learner=learner,
         n_models=n_models,

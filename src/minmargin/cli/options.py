@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -16,10 +17,11 @@ from minmargin.cli.completion import (
     complete_strategy,
 )
 from minmargin.data.schema import missing_column
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing, nearest
 from minmargin.learners import LEARNERS
 from minmargin.learners.reference import is_reference
 from minmargin.report.pages import check_page
+from minmargin.strategies import option_names
 
 
 class PreprocessChoice(StrEnum):
@@ -48,6 +50,14 @@ StrategyOption = Annotated[
 ]
 Prefilter = Annotated[
     int | None, typer.Option(help="For greedy strategies: keep only this many rows, by lowest margin.")
+]
+StrategyOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy-option",
+        metavar="NAME=VALUE",
+        help="A strategy's own setting, such as oversample=8; repeat for more.",
+    ),
 ]
 LearnerOption = Annotated[
     str,
@@ -105,6 +115,50 @@ def split(values: list[str] | None) -> list[str] | None:
     if not values:
         return None
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def strategy_options(strategy: str, given: list[str] | None, prefilter: int | None) -> dict[str, Any]:
+    """Return a strategy's options: those that were given as NAME=VALUE, and the prefilter, if there is one.
+
+    >>> strategy_options("cluster-margin", ["oversample=20", "n_clusters=none"], None)
+    {'oversample': 20, 'n_clusters': None}
+    """
+    options: dict[str, Any] = {} if prefilter is None else {"prefilter": prefilter}
+    known = option_names(strategy)
+    has = f"Strategy {strategy!r} has {listing(known) if known else 'no options'}."
+    for text in given or []:
+        name, equals, value = map(str.strip, text.partition("="))
+        if not equals:
+            raise InputError(f"--strategy-option {text} is not NAME=VALUE. {has}")
+        if name not in known:
+            raise InputError(
+                f"--strategy-option {text} is no option of the strategy. {has}{nearest(name, known)}"
+            )
+        if name in options:
+            raise InputError(f"--strategy-option {text} gives {name!r} a second time. Give it once.")
+        try:
+            options[name] = _value_of(value)
+        except ValueError:
+            raise InputError(
+                f"--strategy-option {text} gives {value!r}, which is neither a number nor true, false or none. {has}"
+            ) from None
+    return options
+
+
+def _value_of(text: str) -> int | float | bool | None:
+    """Return what a text stands for; raise ValueError if that is no value of an option."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+    if not math.isfinite(number):  # settings are kept as JSON, which has no such numbers
+        raise ValueError
+    return number
 
 
 ReportOption = Annotated[

@@ -35,10 +35,12 @@ from minmargin.cli.options import (
     ReportImages,
     ReportOption,
     StrategyOption,
+    StrategyOptions,
     check_report,
     one_or_all,
     preprocess_for,
     split,
+    strategy_options,
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
@@ -68,6 +70,7 @@ def select_command(
     batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
     strategy: StrategyOption = "min-margin",
+    strategy_option: StrategyOptions = None,
     learner: LearnerOption = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
@@ -113,7 +116,7 @@ def select_command(
     write = writer_for(out)
     _refuse_to_overwrite(out, [*labeled, *pool])
     refuse_to_replace(out, exclude or [])
-    options = {} if prefilter is None else {"prefilter": prefilter}
+    options = strategy_options(strategy, strategy_option, prefilter)
     with progress_bars() as progress, _told_how_to_go_on(checkpoint):
         batch = select(
             one_or_all(labeled),

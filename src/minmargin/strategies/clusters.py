@@ -20,6 +20,7 @@ from minmargin.errors import InputError
 from minmargin.seeds import SeedTree
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
 from minmargin.strategies.kept import in_pool_order, n_rows_that_fit, take_ranked, too_many
+from minmargin.strategies.memory import check_memory_limit
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
 
@@ -71,6 +72,7 @@ class ClusterMargin:
         check_count("oversample", self.oversample, least=1)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, least=1)
+        check_memory_limit(self.memory_limit)
 
     @property
     def options(self) -> dict[str, Any]:

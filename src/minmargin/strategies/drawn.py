@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
+from minmargin.checks import is_number
 from minmargin.data.rows import take_rows
 from minmargin.errors import InputError
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
 from minmargin.strategies.candidates import Candidates
-from minmargin.strategies.memory import gigabytes, half_of_memory
+from minmargin.strategies.memory import check_memory_limit, gigabytes, half_of_memory
 from minmargin.strategies.registry import RowScoreStrategy, register_strategy, resolve_strategy
 from minmargin.topb import Ranked, TopB
 
@@ -87,6 +88,7 @@ class SoftRank:
 
     def __post_init__(self) -> None:
         _check_sharpness(self.sharpness)
+        check_memory_limit(self.memory_limit)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -124,7 +126,7 @@ class SoftRank:
 
 def _check_sharpness(sharpness: float) -> None:
     # So far from 1, noise decides nothing any more; and nothing overflows yet.
-    if not 0 <= sharpness <= 1e6:
+    if not (is_number(sharpness) and 0 <= sharpness <= 1e6):
         raise InputError(
             f"sharpness={sharpness!r} must lie between 0 (chance alone) and 1e6 (hardly any); 1 is usual."
         )

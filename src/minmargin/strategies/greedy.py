@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.checks import is_number
 from minmargin.compute import cosine_functions, fits_into_gpu, pick_on_gpu
 from minmargin.data.rows import Matrix, take_rows
 from minmargin.device import Device, resolve_device
@@ -47,7 +48,7 @@ class BalancedMargin(InMemory):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.balance <= 1:
+        if not (is_number(self.balance) and 0 <= self.balance <= 1):
             raise InputError(
                 f"balance={self.balance!r} must lie between 0 (only diversity) and 1 (only margin)."
             )
@@ -77,6 +78,11 @@ class KCenters(InMemory):
     include_labeled: bool = True
 
     name = "k-centers"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.include_labeled, (bool, np.bool_)):
+            raise InputError(f"include_labeled={self.include_labeled!r} must be True or False.")
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the batch."""

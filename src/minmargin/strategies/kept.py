@@ -12,7 +12,7 @@ from minmargin.checks import check_count
 from minmargin.data.rows import take_rows
 from minmargin.errors import InputError
 from minmargin.strategies.base import Needs, RowScore, Shortlist
-from minmargin.strategies.memory import gigabytes, half_of_memory
+from minmargin.strategies.memory import check_memory_limit, gigabytes, half_of_memory
 from minmargin.strategies.registry import resolve_strategy
 from minmargin.topb import Ranked
 
@@ -42,6 +42,7 @@ class InMemory:
     def __post_init__(self) -> None:
         if self.prefilter is not None:
             check_count("prefilter", self.prefilter, least=1)
+        check_memory_limit(self.memory_limit)
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass must keep: all rows, or the `prefilter` rows with the lowest margin."""

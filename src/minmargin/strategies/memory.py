@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import Any
+
+from minmargin.checks import is_number
+from minmargin.errors import InputError
+
+
+def check_memory_limit(memory_limit: Any) -> None:
+    """Raise an error unless this is a number of bytes, or None."""
+    if memory_limit is not None and not (is_number(memory_limit) and memory_limit > 0):
+        raise InputError(f"memory_limit={memory_limit!r} must be a number of bytes > 0, or None.")
 
 
 def half_of_memory() -> int:

@@ -27,7 +27,7 @@ class TrueMargin(RowScoreStrategy):
     """
 
     def __init__(self, function: Callable[[Any], NDArray[np.float64]] | None = None) -> None:
-        if function is None:
+        if not callable(function):
             raise InputError(
                 "Strategy 'true-margin' needs the function that gives the true margin. "
                 "Use strategy=mm.TrueMargin(function)."

@@ -116,19 +116,24 @@ def entry_of(name: str) -> Entry | None:
     return _ENTRIES.get(name)
 
 
+def option_names(strategy: str) -> list[str]:
+    """Return the names of the options that the strategy of this name has."""
+    if strategy not in _ENTRIES:
+        raise InputError(
+            f"There is no strategy {strategy!r} (names: {listing(_ENTRIES, most=20)})."
+            f"{nearest(strategy, _ENTRIES)}"
+        )
+    return list(inspect.signature(_ENTRIES[strategy].make).parameters)
+
+
 def resolve_strategy(strategy: StrategyLike | str, **options: Any) -> Strategy:
     """Return the strategy that a name, a score function or an object with `score` stands for."""
     if isinstance(strategy, str):
-        if strategy not in _ENTRIES:
-            raise InputError(
-                f"There is no strategy {strategy!r} (names: {listing(_ENTRIES, most=20)})."
-                f"{nearest(strategy, _ENTRIES)}"
-            )
-        make = _ENTRIES[strategy].make
-        unknown = [option for option in options if option not in inspect.signature(make).parameters]
+        known = option_names(strategy)
+        unknown = [option for option in options if option not in known]
         if unknown:
             raise InputError(f"Strategy {strategy!r} has no option {listing(unknown)}.")
-        return _complete(make(**options))
+        return _complete(_ENTRIES[strategy].make(**options))
     if inspect.isclass(strategy):
         raise InputError(
             f"strategy is the class {strategy.__name__}. Pass an instance: {strategy.__name__}()."

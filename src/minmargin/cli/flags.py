@@ -1,0 +1,60 @@
+"""Errors of the library as the command line tells them: arguments are spelled as flags."""
+
+from __future__ import annotations
+
+import re
+
+from minmargin.strategies import option_names, strategies
+
+# An argument with its value, or alone where its name cannot be an ordinary word.
+_ARGUMENT = re.compile(
+    r"(?<!--strategy-option )\b"
+    r"(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
+    r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
+    r"|unlabeled_ok|requeue|replace|new_classes|distinct)"
+    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
+)
+_STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
+_OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
+
+
+def with_flags(message: str) -> str:
+    """Return a message of the library with its arguments spelled as flags.
+
+    >>> with_flags("Use preprocess='auto', or leave it out with features=[...].")
+    'Use --preprocess auto, or leave it out with --features NAMES.'
+    >>> with_flags("Go on without them with unlabeled_ok=True, or use new_classes=True.")
+    'Go on without them with --even-so, or use --new-classes.'
+    >>> with_flags("Name it as id_column. The pool has 3 features. Use batch_size<=3.")
+    'Name it as --id-column. The pool has 3 features. Use --batch-size <= 3.'
+    >>> with_flags("Use batch_size<=50, or distinct=False.")
+    'Use --batch-size <= 50, or --no-distinct.'
+    >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
+    '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
+    """
+
+    def spell(found: re.Match[str]) -> str:
+        name, relation, _, value, alone = found.groups(default="")
+        flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
+        if value == "False":
+            return flag.replace("--", "--no-", 1)
+        value = "" if value == "True" else value.replace("[...]", "NAMES")
+        return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
+
+    return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
+
+
+def _with_strategy_options(message: str) -> str:
+    """Return a message with the options of strategies spelled as flags; names in quotes are only talked about."""
+    names = sorted({name for entry in strategies() for name in option_names(entry.name)} - {"prefilter"})
+    with_value = "|".join(map(re.escape, names))
+    alone = "|".join(re.escape(name) for name in names if "_" in name)
+    option = re.compile(
+        rf"(?<!--strategy-option )(?<!')\b(?:({with_value})=(?:(True|False|None)\b)?|({alone})\b(?!'))"
+    )
+
+    def spell(found: re.Match[str]) -> str:
+        name, word, only = found.groups(default="")
+        return f"--strategy-option {only or f'{name}={word.lower()}'}"
+
+    return option.sub(spell, message)
