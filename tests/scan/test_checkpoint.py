@@ -45,14 +45,19 @@ def interrupted_at(done, folder, **settings):
         select(folder, progress=interrupt, n_jobs=1, **settings)
 
 
-@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers", "badge"])
-def test_a_selection_goes_on_where_it_stopped(strategy, tmp_path):
-    whole = select(strategy=strategy)
-    interrupted_at(500, tmp_path, strategy=strategy)
+@pytest.mark.parametrize(
+    "strategy",
+    ["min-margin", "random-margin-mix", "k-centers", "badge", "spread", "soft-rank", "cluster-margin"],
+)
+@pytest.mark.parametrize("distinct", [False, True])
+def test_a_selection_goes_on_where_it_stopped(strategy, distinct, tmp_path):
+    whole = select(strategy=strategy, distinct=distinct)
+    interrupted_at(500, tmp_path, strategy=strategy, distinct=distinct)
     seen = []
     batch = select(
         tmp_path,
         strategy=strategy,
+        distinct=distinct,
         progress=lambda stage, done, _: seen.append(done) if stage == "scanning" else None,
     )
     assert seen[0] >= 400
