@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import signal
 import time
 
 import numpy as np
@@ -12,7 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import minmargin as mm
 from brute_force import made
+from minmargin.pools import memory
 from minmargin.scan import fragments
+from minmargin.scan.engines import resolve_execution
 from minmargin.strategies import BUILT_IN
 
 
@@ -20,6 +25,7 @@ from minmargin.strategies import BUILT_IN
 def small_fragments(monkeypatch):
     monkeypatch.setattr(fragments, "_FRAGMENT_ROWS", 2000)
     monkeypatch.setattr(fragments, "_TIMES_THE_BATCH", 1)
+    monkeypatch.setattr(memory, "_UNIT", 500)
 
 
 def assert_same(there, here):
@@ -29,12 +35,106 @@ def assert_same(there, here):
     assert there.manifest["pool"] == here.manifest["pool"]
 
 
+@pytest.fixture(scope="module")
+def committee(labeled):
+    return mm.fit_committee(*labeled, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def picked_here(committee, files):
+    """Return a function that gives what this process picks, and asks for it once for all engines."""
+    return functools.cache(lambda strategy: committee.select(files, 40, **settings_of(strategy)))
+
+
+def settings_of(strategy):
+    return {"strategy": made(strategy), "id_column": "id", "keep": ["big"]}
+
+
 @pytest.mark.parametrize("strategy", BUILT_IN)
-def test_strategies(strategy, cluster, labeled, files):
-    committee = mm.fit_committee(*labeled, random_state=0)
-    settings = {"strategy": made(strategy), "id_column": "id", "keep": ["big"]}
-    here = committee.select(files, 40, **settings)
-    assert_same(committee.select(files, 40, engine=cluster.engine, **settings), here)
+def test_strategies(strategy, cluster, committee, files, picked_here):
+    there = committee.select(files, 40, engine=cluster.engine, **settings_of(strategy))
+    assert_same(there, picked_here(strategy))
+
+
+class Losing:
+    """An engine that loses a worker: the first that has scanned the second fragment, with what it found there."""
+
+    elsewhere = True
+
+    def __init__(self, engine, folder):
+        self._engine = resolve_execution(engine=engine).engine
+        self.name, self.lost = self._engine.name, folder / "lost"
+
+    def run(self, fn, items):
+        lost = self.lost
+
+        def work(order):
+            found = fn(order)
+            if order.fragment.number == 1 and not lost.exists():
+                lost.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+        return self._engine.run(work, items)
+
+
+class Together:
+    """All strategies of the package in one pass, so that a lost worker is lost to each; `picked` is by name."""
+
+    name, needs, probabilistic = "together", "members", True
+
+    def shortlists(self, batch_size):
+        self._asked = {name: made(name).shortlists(batch_size) for name in BUILT_IN}
+        return [each for asked in self._asked.values() for each in asked]
+
+    def finish(self, shortlists, context):
+        kept = iter(shortlists)
+        self.picked = {
+            name: made(name).finish([next(kept) for _ in asked], context)
+            for name, asked in self._asked.items()
+        }
+        return self.picked["min-margin"]
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_every_strategy_bears_that_a_worker_is_killed(distinct, cluster, committee, files, tmp_path):
+    """The pool has every row twelve times."""
+    pool = pa.concat_tables([pq.read_table(files.replace("*", "part-0")).slice(0, 500)] * 12)
+    engine, together = Losing(cluster.engine, tmp_path), Together()
+    there = committee.select(pool, 200, strategy=together, engine=engine, distinct=distinct)
+    assert engine.lost.exists()
+    assert (
+        there.manifest["copies_passed_over"] > 0
+    )  # also without `distinct`, since spread passes over copies
+    for name in BUILT_IN:
+        here = committee.select(pool, 200, strategy=made(name), distinct=distinct)
+        np.testing.assert_array_equal(together.picked[name].rows, here.rows, err_msg=name)
+        np.testing.assert_array_equal(together.picked[name].scores, here.scores, err_msg=name)
+        n_different = len(set((here.rows % 500).tolist()))
+        assert n_different == 200 or not distinct, name
+
+
+def test_dask_goes_on_after_its_only_worker_was_killed(committee, files, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    here = committee.select(files, 40, id_column="id")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        engine = Losing(client, tmp_path)
+        assert_same(committee.select(files, 40, id_column="id", engine=engine), here)
+    assert engine.lost.exists()
+
+
+@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
+def test_copies_are_passed_over_everywhere(strategy, cluster, committee, files):
+    pool = pa.concat_tables([pq.read_table(files.replace("*", "part-0")).slice(0, 500)] * 12)
+    settings = {"strategy": made(strategy), "id_column": "id", "distinct": True}
+    here = committee.select(pool, 200, **settings)
+    there = committee.select(pool, 200, engine=cluster.engine, **settings)
+    assert_same(there, here)
+    assert there.manifest["copies_passed_over"] == here.manifest["copies_passed_over"] > 0
+    assert len(set(there.ids)) == 200
 
 
 def test_a_model_whose_results_depend_on_blocks(cluster, labeled, files):
@@ -46,8 +146,7 @@ def test_a_model_whose_results_depend_on_blocks(cluster, labeled, files):
 
 
 @pytest.mark.parametrize("strategy", ["min-margin", "k-centers"])
-def test_excluded_rows_are_known_everywhere(strategy, cluster, labeled, files):
-    committee = mm.fit_committee(*labeled, random_state=0)
+def test_excluded_rows_are_known_everywhere(strategy, cluster, committee, files):
     settings = {"strategy": strategy, "id_column": "id"}
     first = committee.select(files, 40, **settings)
     here = committee.select(files, 40, exclude=first.ids, **settings)
@@ -57,38 +156,23 @@ def test_excluded_rows_are_known_everywhere(strategy, cluster, labeled, files):
     assert there.manifest["excluded"] == here.manifest["excluded"] == {"asked": 40, "rows": 40}
 
 
-@pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
-def test_copies_are_passed_over_everywhere(strategy, cluster, labeled, files):
-    pool = pa.concat_tables([pq.read_table(files.replace("*", "part-0")).slice(0, 500)] * 12)
-    committee = mm.fit_committee(*labeled, random_state=0)
-    settings = {"strategy": strategy, "id_column": "id", "distinct": True}
-    here = committee.select(pool, 200, **settings)
-    there = committee.select(pool, 200, engine=cluster.engine, **settings)
-    assert_same(there, here)
-    assert there.manifest["copies_passed_over"] == here.manifest["copies_passed_over"] > 0
-    assert len(set(there.ids)) == 200
-
-
-def test_a_table_in_memory_and_a_large_batch(cluster, labeled, files):
+def test_a_table_in_memory_and_a_large_batch(cluster, committee, files):
     pool = pq.read_table(files.replace("*", "part-0"))
-    committee = mm.fit_committee(*labeled, random_state=0)
     here = committee.select(pool, 3000)
     assert_same(committee.select(pool, 3000, engine=cluster.engine), here)
 
 
-def test_a_worker_that_is_killed_changes_nothing(cluster, labeled, files, killed_soon):
+def test_a_worker_that_is_killed_changes_nothing(cluster, committee, files, killed_soon):
     def slowly(candidates):
         time.sleep(0.4)
         return candidates.member_margins.margins.min(axis=0)
 
-    committee = mm.fit_committee(*labeled, random_state=0)
     here = committee.select(files, 40, id_column="id", strategy=slowly)
     killed_soon()
     assert_same(committee.select(files, 40, id_column="id", strategy=slowly, engine=cluster.engine), here)
 
 
-def test_a_checkpoint_goes_on_with_another_engine(cluster, labeled, files, tmp_path):
-    committee = mm.fit_committee(*labeled, random_state=0)
+def test_a_checkpoint_goes_on_with_another_engine(cluster, committee, files, tmp_path):
     here = committee.select(files, 40, id_column="id")
 
     def interrupt(stage, done, _):
@@ -101,10 +185,9 @@ def test_a_checkpoint_goes_on_with_another_engine(cluster, labeled, files, tmp_p
     assert_same(there, here)
 
 
-def test_what_goes_wrong_elsewhere_is_told_here(cluster, labeled, files):
+def test_what_goes_wrong_elsewhere_is_told_here(cluster, committee, files):
     def fails(candidates):
         raise ValueError("no such score")
 
-    committee = mm.fit_committee(*labeled, random_state=0)
     with pytest.raises(Exception, match="no such score"):
         committee.select(files, 40, strategy=fails, engine=cluster.engine)

@@ -191,8 +191,8 @@ def test_ties_are_not_broken_by_position():
 
 
 _OTHER_PROCESS = Path(__file__).with_name("batches_of_a_fixed_committee.py")
-# The paper's strategies were found alike on AMD and Intel processors with and without AVX-512, by numpy 2.4 and 2.5, numba
-# 0.68.0 and 0.68.1. The others are from one AMD processor, with what is above AVX2 in use and not.
+# The paper's strategies were found alike on AMD and Intel processors with and without AVX-512, by numpy 2.4 and 2.5,
+# numba 0.68.0 and 0.68.1. The others are from one AMD processor, with AVX-512 in use and not.
 _GOLDEN = Path(__file__).parents[1] / "golden" / "batches_of_a_fixed_committee.json"
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from minmargin.errors import MissingExtraError
 from minmargin.execution import Item, Result
-from minmargin.scan.engines.tasks import call_it
+from minmargin.scan.engines.tasks import call_it, hand_over
 
 _RETRIES = 3
+_WARN_ABOVE = "distributed.admin.large-graph-warning-threshold"  # bytes
 _PER_THREAD = 2  # tasks that wait at each of them
 
 
@@ -36,24 +37,29 @@ class DaskEngine:
     def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Return fn of every item, in any order."""
         try:
-            from distributed import Client, as_completed  # noqa: PLC0415 - an extra
+            from dask import config  # noqa: PLC0415 - an extra
+            from distributed import Client, as_completed  # noqa: PLC0415
         except ImportError:
             raise MissingExtraError(
                 "engine='dask' needs distributed, which is not installed. Use pip install 'minmargin[dask]'."
             ) from None
         with ExitStack() as stack:
             client = self.client or stack.enter_context(Client(self.address, set_as_default=False))
-            # Sent once, to every worker: each then has it at hand, and none is lost with another.
-            shared = client.scatter(fn, broadcast=True, hash=False)
             how: dict[str, Any] = {"pure": False, "retries": _RETRIES}
             if self.needs_gpu:
                 how["resources"] = {"GPU": 1}
+            # Sent once, as the result of a task: workers fetch it from each other. What is scattered would be lost with
+            # the workers that have it; a task runs again.
+            with config.set({_WARN_ABOVE: 1 << 60}):  # a pool in memory goes with it, however large
+                shared = client.submit(hand_over, fn, **how)
             remaining = iter(items)
             room = max(_PER_THREAD * sum(client.nthreads().values()), 1)
             running = as_completed(loop=client.loop, with_results=True)
             for item in itertools.islice(remaining, room):
                 running.add(client.submit(call_it, shared, item, **how))
-            for _, result in running:
+            for future, result in running:
+                if future.cancelled():
+                    raise result
                 for item in itertools.islice(remaining, 1):
                     running.add(client.submit(call_it, shared, item, **how))
                 yield result
