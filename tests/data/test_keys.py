@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
+from minmargin.compute import make_keys
 from minmargin.data import keys as of_rows
 from minmargin.data.keys import are_among, are_copies, count_copies, keys_of_numbers, keys_of_values
 
@@ -45,6 +46,7 @@ def test_no_way_to_keep_rows_changes_their_keys(X, tile):
         ways = [X, X.astype(np.float64), np.asfortranarray(X), sparse.csr_array(X), with_explicit_zeros(X)]
         for rows in ways:
             np.testing.assert_array_equal(keys_of_numbers(rows), keys)
+            np.testing.assert_array_equal(make_keys(rows, compiled=True), keys)
         np.testing.assert_array_equal(np.concatenate([keys_of_numbers(X[:1]), keys_of_numbers(X[1:])]), keys)
 
 
@@ -53,6 +55,7 @@ def test_a_missing_value_is_like_any_other():
     X = np.array([[1.0, np.nan], [1.0, other_nan], [np.nan, 1.0], [np.inf, -np.inf]])
     assert count_copies(keys_of_numbers(X)) == 1
     np.testing.assert_array_equal(*keys_of_numbers(X)[:2])
+    np.testing.assert_array_equal(make_keys(X, compiled=True), keys_of_numbers(X))
 
 
 def test_rows_that_have_no_values_are_all_alike():

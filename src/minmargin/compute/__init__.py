@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from minmargin.compute.apart import Embedding, pick_apart
 from minmargin.compute.base import Models, Screen
+from minmargin.compute.keys import make_keys
 from minmargin.compute.models import cosine_functions, linear_models, network_models, rows_in_small_work
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
 from minmargin.compute.noise import noisy_rows
@@ -33,6 +34,7 @@ __all__ = [
     "join",
     "last_hidden_layer",
     "linear_models",
+    "make_keys",
     "network_logits",
     "network_models",
     "noisy_rows",

@@ -33,7 +33,8 @@ _FIRST, _SECOND = (
     np.uint64(0x243F6A8885A308D3),
     np.uint64(0x13198A2E03707344),
 )  # digits of pi: nobody's choice
-_FOLDS = np.uint64(32), np.uint64(43)
+#: How far the bits of a value are folded, in each half.
+FOLDS = np.uint64(32), np.uint64(43)
 _TILE = 1 << 14  # values that are handled at a time, so that all steps find them in the cache: 128 KB
 
 
@@ -42,7 +43,7 @@ def keys_of_numbers(vectors: Matrix) -> Keys:
     n_rows, width = vectors.shape
     n_values = vectors.nnz if isinstance(vectors, sparse.csr_array) else n_rows * width
     step = max(_TILE * n_rows // max(n_values, 1), 1)
-    columns = _numbers_of_columns(width)
+    columns = numbers_of_columns(width)
     keys = np.empty((n_rows, 2), np.uint64)
     for start in range(0, n_rows, step):
         tile = slice(start, start + step)
@@ -67,7 +68,7 @@ def _add_up_sparse(
 
 
 @lru_cache(maxsize=4)
-def _numbers_of_columns(width: int) -> NDArray[np.uint64]:
+def numbers_of_columns(width: int) -> NDArray[np.uint64]:
     """Return (2, D) odd numbers, so that no bit of a value is lost."""
     columns = np.arange(width, dtype=np.int64)
     return np.stack([hash_rows(seed, columns) | np.uint64(1) for seed in (_FIRST, _SECOND)])
@@ -82,7 +83,7 @@ def _folded(values: NDArray[Any]) -> Iterator[NDArray[np.uint64]]:
     if not finite:
         same[np.isnan(same)] = np.nan  # there are many
     bits = same.view(np.uint64)
-    for fold in _FOLDS:
+    for fold in FOLDS:
         folded = bits >> fold
         folded ^= bits
         yield folded

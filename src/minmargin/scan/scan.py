@@ -277,11 +277,13 @@ class Scan:
             X = models.preprocessor.transform(X)
         carried = cast("Frame", block.data).select(list(matched.carried)) if matched.carried else None
         scorer = models.scorer
-        if block.first_row + count_rows(block.data) > self._n_unscreened and isinstance(scorer, LinearScorer):
+        large = block.first_row + count_rows(block.data) > self._n_unscreened
+        if large and isinstance(scorer, LinearScorer):
             scorer = scorer.by_kernels
-        return Candidates(
-            block.rows, X, scorer, seeds=models.seeds, device=self.device, carried=carried
-        ), check
+        candidates = Candidates(
+            block.rows, X, scorer, seeds=models.seeds, device=self.device, carried=carried, compiled=large
+        )
+        return candidates, check
 
     def _run(
         self, work: Callable[[Block], Any], size_of: Callable[[Any], int], *, screened: bool

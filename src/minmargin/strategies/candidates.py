@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.data.keys import Keys, keys_of_numbers, keys_of_values
+from minmargin.compute import make_keys
+from minmargin.data.keys import Keys, keys_of_values
 from minmargin.data.rows import ColumnBlock, Frame, Matrix, concat_rows, take_rows
 from minmargin.device import Device
 from minmargin.errors import MinMarginError, NotNumbersError, ScoringError
@@ -25,7 +26,10 @@ _FEW = 1 << 20  # class scores, under all members, that are kept: 8 MB
 
 
 class Candidates:
-    """Pool rows with everything a score can be made of; each part is computed when first asked for."""
+    """Pool rows with everything a score can be made of; each part is computed when first asked for.
+
+    With `compiled`, kernels make what they can make: where a pool is large, loading them pays.
+    """
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class Candidates:
         seeds: SeedTree,
         device: Device,
         carried: Frame | None = None,
+        compiled: bool = False,
         taken_from: tuple[Candidates, NDArray[np.intp]] | None = None,
     ) -> None:
         self._rows = rows
@@ -44,6 +49,7 @@ class Candidates:
         self._seeds = seeds
         self._device = device
         self._carried = carried
+        self._compiled = compiled
         self._taken_from = taken_from
 
     def __len__(self) -> int:
@@ -129,7 +135,7 @@ class Candidates:
 
         def make(X: Any) -> Keys:
             try:
-                return keys_of_numbers(self.vectors)
+                return make_keys(self.vectors, compiled=self._compiled)
             except NotNumbersError:
                 return keys_of_values(X)
 
@@ -199,6 +205,7 @@ class Candidates:
             seeds=self._seeds,
             device=self._device,
             carried=carried,
+            compiled=self._compiled,
             taken_from=taken_from,
         )
 
