@@ -95,6 +95,8 @@ class PassedOver(NamedTuple):
     @classmethod
     def of(cls, scores: NDArray[np.float64]) -> PassedOver:
         """Return rows with these scores."""
+        if not len(scores):  # which is nearly always so
+            return cls(np.empty(0), np.empty(0, np.int64))
         found, counts = np.unique(scores, return_counts=True)
         return cls(found, counts.astype(np.int64))
 
@@ -173,12 +175,12 @@ class TopB:
             wanted *= 2  # where rows are mostly copies, more are needed
         return keys(in_line)
 
-    def not_behind(self, first_row: int, near: Near) -> Near:
-        """Return the rows that, by what is known of their scores, need not be behind the last place."""
+    def not_behind(self, first_row: int, near: Near) -> NDArray[np.bool_]:
+        """Return (n,) which rows, by what is known of their scores, need not be behind the last place."""
         if self.last_place is None or not len(near.places):
-            return near
+            return np.ones(len(near.places), dtype=bool)
         rows = first_row + near.places
-        return near.take(_precedes(near.lower, self.seeds.ties(rows), rows, self.last_place))
+        return _precedes(near.lower, self.seeds.ties(rows), rows, self.last_place)
 
     def merge(self, other: TopB) -> None:
         """Take in what another TopB of the same run has kept."""
@@ -311,9 +313,8 @@ class Cut:
         if not self._size:
             return
         near = np.flatnonzero(upper < self._score)
-        if (
-            keys is not None and len(near) > 2 * self._size
-        ):  # keys cost something, and these few tell nearly all
+        # Keys cost something, and these few tell nearly all.
+        if keys is not None and len(near) > 2 * self._size:
             near = near[np.argpartition(upper[near], 2 * self._size)[: 2 * self._size]]
         found = [] if keys is None else [keys(near)]
         with self._lock:

@@ -129,11 +129,12 @@ class Shortlisting:
             if len(block.excluded):
                 candidates = candidates.take(np.delete(np.arange(len(candidates)), block.excluded))
             return self._decide(candidates)
-        near, keys_of = self._near(block, self.screen, size)
+        near, found = self._near(block, self.screen, size)
         self._check_memory(block)
-        self._cut.take_in(near.upper, keys_of)
-        near = self.top.not_behind(block.first_row, near.take(~(near.lower > self._cut.score)))
-        due = self._waiting.add(candidates.take(near.places), near.lower, self._cut)
+        self._cut.take_in(near.upper, self._keys_of(found))
+        left = np.flatnonzero(~(near.lower > self._cut.score))
+        left = left[self.top.not_behind(block.first_row, near.take(left))]
+        due = self._waiting.add(found.take(left), near.lower[left], self._cut)
         return 0 if due is None else self._decide(due.candidates)
 
     def _take_in_by_noise(self, block: CandidateBlock, floor: float) -> int:
@@ -166,8 +167,8 @@ class Shortlisting:
             return 0
         return self._decide(rest.candidates) if self.shortlist.floor is None else self._decide_in_order(rest)
 
-    def _near(self, block: CandidateBlock, screen: Screen, size: int) -> tuple[Near, KeysOf | None]:
-        """Return the rows that a screen leaves, but for those excluded, and what gives their keys."""
+    def _near(self, block: CandidateBlock, screen: Screen, size: int) -> tuple[Near, Candidates]:
+        """Return the rows that a screen leaves, but for those excluded: what it knows of them, and themselves."""
         candidates = block.candidates
         n_asked = size + len(block.excluded) + self._n_spare
         while True:
@@ -177,26 +178,23 @@ class Shortlisting:
             n_found = len(near.places)
             if len(block.excluded):
                 near = near.take(~np.isin(near.places, block.excluded))
-            keys_of = self._keys_of(candidates, near.places)
-            if keys_of is None or n_found < n_asked or n_found == len(candidates):
-                return near, keys_of
+            found = candidates.take(near.places)
+            if not self.shortlist.distinct or n_found < n_asked or n_found == len(candidates):
+                return near, found
             # So rough a look dismisses by the cut alone. If it is asked for more, there is nothing to count.
             if n_found > 2 * n_asked:
                 self._n_spare = max(self._n_spare, n_found + n_found // 2)
             # A row that the screen has not left, and that is not above the cut, is above `n_asked` rows that it has.
             # Excluded rows and copies may be among these: then as many more have to be asked for.
-            keys = keys_of(np.arange(len(near.places)))
-            n_copies = count_copies(keys)
+            n_copies = count_copies(found.keys)
             if n_asked >= size + len(block.excluded) + n_copies:
-                return near, keys.__getitem__
+                return near, found
             self._n_spare = max(self._n_spare, 2 * n_copies)
             n_asked = size + len(block.excluded) + 2 * n_copies
 
-    def _keys_of(self, candidates: Candidates, places: NDArray[np.intp] | None = None) -> KeysOf | None:
-        """Return what makes the keys of some of the candidates at these places; None if rows need not be distinct."""
-        if not self.shortlist.distinct:
-            return None
-        return lambda index: candidates.take(index if places is None else places[index]).keys
+    def _keys_of(self, candidates: Candidates) -> KeysOf | None:
+        """Return what makes the keys of some of the candidates; None if rows need not be distinct."""
+        return (lambda index: candidates.take(index).keys) if self.shortlist.distinct else None
 
     def _check_memory(self, block: CandidateBlock) -> None:
         check, candidates = self.shortlist.check_memory or self.shortlist.check_rows, block.candidates

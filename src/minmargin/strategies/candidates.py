@@ -167,6 +167,11 @@ class Candidates:
 
     def take(self, index: NDArray[np.intp]) -> Candidates:
         """Return some of these candidates, with the same scores to the bit."""
+        if (
+            self._X is None and self._taken_from is not None
+        ):  # then these rows have not been copied, and need not be
+            whole, places = self._taken_from
+            return whole.take(places[index])
         # Nearly all rows of a block are dismissed before anyone asks for their numbers.
         rows = self._rows.start + index if isinstance(self._rows, range) else self._rows[index]
         carried = None if self.carried is None else _take_rows(self.carried, index)
