@@ -1,12 +1,16 @@
 """Writes docs/benchmarks.md and its picture from the results of the benchmarks: the end of `make bench`.
 
-python benchmarks/write_page.py build/bench
+Without a folder, only the end of the page is written anew, from the results that are kept in benchmarks/results. What
+`make bench` has measured stays as it is.
+
+python benchmarks/write_page.py [build/bench]
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,13 @@ from measuring import Ceilings, Table
 
 DOCS = Path(__file__).parents[1] / "docs"
 OTHERS = Path(__file__).with_name("results")  # what other machines gave, a folder each
-ORDER = ("score", "fit", "networks", "parquet", "topb", "scaling", "memory", "bounds", "peers", "import_time")
+ORDER = (
+    *("score", "fit", "networks", "parquet", "topb", "scaling"),
+    *("memory", "bounds", "spread", "peers", "import_time"),
+)
+BY_ITSELF = (
+    "spread",
+)  # may be measured without the others: its kept results are shown until `make bench` has it
 ON_A_GPU = ("gpu",)  # needs a machine with one, so only its kept results are shown
 MNIST = (
     Path(__file__).parents[1] / "paper" / "results" / "mnist.json"
@@ -70,12 +80,17 @@ pool, the closer it comes. Machines of this kind differ by several points, and s
 one, the same code gave 81.7% and, two minutes later, 75.8%."""
 
 
-def page(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -> str:
-    """Return the whole page: results in full, and what was asked for as other machines had it."""
+KEPT = "<!-- From here on written from benchmarks/results, by benchmarks/write_page.py. -->"
+
+BY_ITSELF_SINCE = """\
+This was measured by itself, later than the rest of the page, on a machine that others used meanwhile:"""
+
+
+def measured_part(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -> str:
+    """Return the page up to `KEPT`: results in full, and what was asked for as other machines had it."""
     parts = [INTRODUCTION, machine(results[0]), "## Goals", goals(results)]
-    with_gpu = [others for others in elsewhere if others[0]["name"] in ON_A_GPU]
     for others in elsewhere:
-        if others not in with_gpu:
+        if not {result["name"] for result in others} & {*ON_A_GPU, *BY_ITSELF}:
             parts += [
                 "The same on another machine:",
                 machine_lines(others[0]),
@@ -83,9 +98,23 @@ def page(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -
                 *tables_of(others, "score"),
             ]
     parts += [LIMITS, *(section(result) for result in results)]
+    return "\n\n".join(parts) + "\n\n"
+
+
+def kept_part(elsewhere: list[list[dict[str, Any]]], measured: str) -> str:
+    """Return the end of the page: what was measured by itself, and not before, and what a GPU did."""
+    parts = [KEPT]
+    with_gpu = [others for others in elsewhere if any(result["name"] in ON_A_GPU for result in others)]
+    for others in elsewhere:
+        for result in others:
+            if others not in with_gpu and result["name"] in BY_ITSELF and script_of(result) not in measured:
+                since = [BY_ITSELF_SINCE, machine_lines(result), goals([result])]
+                parts.append(section(result, since))
     for others in with_gpu:
-        asked = goals([*others, whole_experiment()])
-        parts += ["## On a GPU", machine_lines(others[0]), asked, GPU_LIMITS, *map(section, others)]
+        first, *more = sorted(others, key=lambda result: result["name"] not in ON_A_GPU)
+        asked = goals([first, *more, whole_experiment()])
+        parts += ["## On a GPU", machine_lines(first), asked, GPU_LIMITS, section(first)]
+        parts += [section(result, [machine_lines(result)]) for result in more]
     return "\n\n".join(parts) + "\n"
 
 
@@ -128,15 +157,19 @@ def tables_of(results: list[dict[str, Any]], name: str) -> list[str]:
     return [Table(**result["tables"][0]).markdown() for result in results if result["name"] == name]
 
 
-def section(result: dict[str, Any]) -> str:
-    """Return what one benchmark does, in its own words, and its tables."""
+def script_of(result: dict[str, Any]) -> str:
+    """Return a link to the script of a benchmark."""
+    return f"[benchmarks/{result['name']}.py](../benchmarks/{result['name']}.py)"
+
+
+def section(result: dict[str, Any], since: Sequence[str] = ()) -> str:
+    """Return what one benchmark does, in its own words, then what else there is to say of it, and its tables."""
     title, *paragraphs = result["about"].strip().split("\n\n")
     prose = [paragraph for paragraph in paragraphs if not paragraph.startswith("    ")]
     picture = [PICTURE] if result["name"] == "scaling" else []
     tables = [Table(**table).markdown() for table in result["tables"]]
     heading = title.replace("\n", " ").rstrip(".")
-    script = f"[benchmarks/{result['name']}.py](../benchmarks/{result['name']}.py)"
-    return "\n\n".join([f"## {heading}", *prose, script, *picture, *tables])
+    return "\n\n".join([f"## {heading}", *prose, script_of(result), *since, *picture, *tables])
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
@@ -145,9 +178,8 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
-def main() -> None:
-    """Read the results, write the page and the picture."""
-    folder = Path(sys.argv[1])
+def measured_now(folder: Path, elsewhere: list[list[dict[str, Any]]]) -> str:
+    """Return the page up to `KEPT` from the results in a folder, and draw its picture."""
     results = read_results(folder)
     small = [result["name"] for result in results if result["quick"]]
     if small or not results:
@@ -155,8 +187,17 @@ def main() -> None:
     for result in results:
         if result["name"] == "scaling":
             draw_scaling(result["curves"], DOCS / "pictures" / "scaling.svg")
+    return measured_part(results, elsewhere)
+
+
+def main() -> None:
+    """Read the results, write the page and the picture."""
+    page = DOCS / "benchmarks.md"
     elsewhere = list(filter(None, map(read_results, sorted(OTHERS.iterdir()))))
-    (DOCS / "benchmarks.md").write_text(page(results, elsewhere))
+    measured = page.read_text().partition(KEPT)[0]
+    if len(sys.argv) > 1:
+        measured = measured_now(Path(sys.argv[1]), elsewhere)
+    page.write_text(measured + kept_part(elsewhere, measured))
 
 
 if __name__ == "__main__":
