@@ -84,8 +84,8 @@ KEPT = "<!-- From here on written from benchmarks/results, by benchmarks/write_p
 
 BY_ITSELF_SINCE = """\
 This was measured by itself, later than the rest of the page, on a machine that was busy with other work: its ceilings
-and seconds are worse than they would be, and ratios are what counts. Where rows have few features, the formula for memory
-says too much."""
+and seconds are worse than they would be, and ratios are what counts. Where rows have few features, the formula for
+memory says too much."""
 
 
 def measured_part(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -> str:
