@@ -183,8 +183,8 @@ def test_excluded_rows_do_not_count_against_the_memory_of_a_greedy_strategy():
 @pytest.mark.usefixtures("one_torch_thread")
 def test_networks():
     trained = mm.fit_committee(LABELED, LABELS, learner="mlp", n_models=3, random_state=0)
-    whole = trained.select(pool_rows(), N, n_jobs=1)
-    batch = trained.select(pool_rows(), 20, exclude=whole.rows[:60])
+    whole = trained.select(pool_rows(), N, distinct=False, n_jobs=1)
+    batch = trained.select(pool_rows(), 20, distinct=False, exclude=whole.rows[:60])
     np.testing.assert_array_equal(batch.rows, whole.rows[60:80])
     np.testing.assert_array_equal(batch.scores, whole.scores[60:80])
 

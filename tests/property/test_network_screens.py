@@ -19,6 +19,7 @@ from fixed_network_committee import STRATEGIES, contents, fixed_committee, pool_
 from minmargin.compute.networks.dense import DenseNetworks, join
 from minmargin.compute.networks.forward import NetworkModels
 from minmargin.compute.networks.screen import NetworkScreen, ScreenedNetworks
+from minmargin.errors import TooFewDistinctError
 from random_networks import random_networks, rows_on_a_boundary
 from soundness import SCORES, assert_keeps_what_belongs
 
@@ -142,10 +143,18 @@ def test_a_bias_that_all_classes_have_in_common_loses_no_row(seed, common):
 committee = functools.cache(fixed_committee)
 
 
+def found(committee, pool, batch_size, strategy, **how):
+    """Return the bytes of a batch; or, where too few rows are distinct, that there is none."""
+    try:
+        return contents(committee.select(pool, batch_size, strategy=strategy, **how))
+    except TooFewDistinctError as error:
+        return str(error)
+
+
 @functools.cache
 def plain(strategy, n_classes, batch_size, repeated):
     pool = pool_rows(repeated)
-    return contents(committee(n_classes).select(pool, batch_size, strategy=strategy, n_jobs=1))
+    return found(committee(n_classes), pool, batch_size, strategy, n_jobs=1)
 
 
 @pytest.mark.usefixtures("small_blocks", "large_work")
@@ -161,10 +170,9 @@ def plain(strategy, n_classes, batch_size, repeated):
 def test_no_way_of_reading_the_pool_changes_the_batch(
     strategy, n_classes, batch_size, repeated, chunk_size, n_jobs
 ):
-    batch = committee(n_classes).select(
-        pool_rows(repeated), batch_size, strategy=strategy, chunk_size=chunk_size, n_jobs=n_jobs
-    )
-    assert contents(batch) == plain(strategy, n_classes, batch_size, repeated)
+    pool = pool_rows(repeated)
+    batch = found(committee(n_classes), pool, batch_size, strategy, chunk_size=chunk_size, n_jobs=n_jobs)
+    assert batch == plain(strategy, n_classes, batch_size, repeated)
 
 
 @pytest.mark.usefixtures("small_blocks", "large_work")
@@ -175,8 +183,11 @@ def test_the_batch_is_what_a_full_sort_of_the_pool_gives(strategy, n_classes):
     scorer = trained.scorer
     members = np.stack(list(scorer.each_member(pool)))
     vectors = scorer.vectors(pool), scorer.vectors(trained.training.labeled.rows)
-    rows, scores = brute_force.pick(strategy, scorer.base_scores(pool), members, *vectors, 12, 0)
-    batch = trained.select(pool, 12, strategy=strategy)
+    seen = brute_force.last_hidden_layer(pool, scorer.base.scaled(scorer.scale), scorer.center)
+    rows, scores = brute_force.pick(
+        strategy, scorer.base_scores(pool), members, *vectors, 12, 0, embedding=seen, distinct=True
+    )
+    batch = trained.select(pool, 12, strategy=strategy, distinct=True)
     np.testing.assert_array_equal(batch.rows, rows)
     np.testing.assert_array_equal(batch.scores, scores)
 
