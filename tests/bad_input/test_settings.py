@@ -87,7 +87,7 @@ def test_a_strategy_that_takes_distinct_rows_always_cannot_be_told_otherwise() -
         "batch_size=51 is larger than the number of distinct rows (50 among 1,000 rows in the pool). "
         "Use batch_size<=50."
     )
-    batch = pick(pool=pool, batch_size=50, strategy=Always())
+    batch = pick(pool=pool, batch_size=50, strategy=Always(), distinct=False)
     assert batch.manifest["settings"]["distinct"] is False
     assert batch.manifest["copies_passed_over"] > 0
 

@@ -260,7 +260,7 @@ def test_the_manifest_has_settings_seed_counts_versions_and_seconds(batch: mm.Ba
         "strategy": "min-margin",
         "strategy_options": {},
         "batch_size": 5,
-        "distinct": False,
+        "distinct": True,
         "learner": "logistic",
         "n_models": 3,
         "bootstrap_fraction": 1.0,

@@ -93,7 +93,7 @@ def test_no_multiplication_is_fused_with_an_addition():
     rng = np.random.default_rng(0)
     models = NetworkModels(random_networks(rng, 1, (4, 6, 3)), np.zeros(4))
     widths, scratch = np.array([4, 6, 3]), np.zeros(10_000)
-    kernel(np.zeros(20), np.zeros(4), models._packed[0], widths, scratch, np.empty((1, 5, 3)))
+    kernel(np.zeros(20), np.zeros(4), models._packed[0], widths, True, scratch, np.empty((1, 5, 3)))
     for assembly in kernel.inspect_asm().values():
         assert "mulpd" in assembly or "mulsd" in assembly or "fmul" in assembly
         assert "fmadd" not in assembly
