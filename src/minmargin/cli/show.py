@@ -58,8 +58,7 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")
     if excluded is not None:
         console.print(_excluded(excluded["rows"], excluded["asked"]))
-    copies = batch.manifest.get("copies_passed_over")
-    if copies is not None:
+    if copies := batch.manifest.get("copies_passed_over"):
         console.print(_copies(copies))
     with_report = "" if report is None else f", with a report in {escape(str(report))}"
     console.print(f"Written to {escape(str(out))}{with_report}.")
@@ -83,11 +82,7 @@ def _copies(n_rows: int) -> str:
 
     >>> _copies(1200)
     'Copies: at least 1,200 rows were passed over.'
-    >>> _copies(0)
-    'Copies: none among the rows with a lower score than the last pick.'
     """
-    if not n_rows:
-        return "Copies: none among the rows with a lower score than the last pick."
     return f"Copies: at least {n_rows:,} {'row was' if n_rows == 1 else 'rows were'} passed over."
 
 
