@@ -62,6 +62,15 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
     return path
 
 
+def write_text(path: str | Path, text: str) -> Path:
+    """Write a text in UTF-8, whole or not at all, and return the path."""
+
+    def write(file: IO[bytes]) -> None:
+        file.write(text.encode())
+
+    return write_whole(path, write)
+
+
 def write_json(path: str | Path, content: Any) -> Path:
     """Write a JSON file, whole or not at all, and return its path."""
 

@@ -5,20 +5,6 @@ from __future__ import annotations
 import json
 import sys
 
-import pytest
-
-from minmargin.cli import run
-
-
-@pytest.fixture
-def minmargin(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["minmargin", *map(str, arguments)])
-        code = run()
-        return code, *capsys.readouterr()
-
-    return call
-
 
 def test_a_quick_run_gives_results_figures_and_a_page(minmargin, tmp_path):
     out = tmp_path / "new"

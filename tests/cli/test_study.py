@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
-
-from minmargin.cli import run
-
-
-@pytest.fixture
-def minmargin(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["minmargin", *map(str, arguments)])
-        code = run()
-        return code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from scipy import sparse
 
 import brute_force
 import minmargin as mm
+from known_scores import KnownScores, OneModel
 from minmargin.data.keys import keys_of_numbers
 from minmargin.pools import memory
 from minmargin.scan import checkpoint, fragments, waiting
@@ -99,29 +100,6 @@ def test_the_lowest_distinct_rows_do_not_exceed_the_cut(pairs, size, n_parts, da
         lowest = sorted({kind: scores[seen][kinds[seen] == kind].min() for kind in kinds[seen]}.values())
         settled = cut.settled()
         assert settled == math.inf or lowest[size - 1] <= settled
-
-
-class KnownScores:
-    """A row's first feature is its score; its features tell it from others."""
-
-    screen = "min-margin"
-
-    def score(self, candidates):
-        return candidates.X[:, 0]
-
-    def explain(self, candidates):
-        zeros = np.zeros(len(candidates), np.int32)
-        return zeros, zeros, zeros
-
-
-class OneModel:
-    n_members, rowwise, probabilistic = 1, True, True
-
-    def base_scores(self, X, *, device="cpu"):
-        return np.stack([X[:, 0], 1.0 - X[:, 0]], axis=1)
-
-    def vectors(self, X):
-        return X
 
 
 class StrictScreen:

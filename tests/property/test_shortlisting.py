@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_scores import KnownScores, OneModel
 from minmargin.scan import waiting
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting
 from minmargin.seeds import SeedTree
@@ -19,26 +20,6 @@ from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Near
 
 SEEDS = SeedTree(3)
-
-
-class KnownScores:
-    """A row's only feature is its score."""
-
-    screen = "min-margin"
-
-    def score(self, candidates):
-        return candidates.X[:, 0]
-
-    def explain(self, candidates):
-        zeros = np.zeros(len(candidates), np.int32)
-        return zeros, zeros, zeros
-
-
-class OneModel:
-    n_members, rowwise, probabilistic = 1, True, True
-
-    def base_scores(self, X, *, device="cpu"):
-        return np.stack([X[:, 0], 1.0 - X[:, 0]], axis=1)
 
 
 class VagueScreen:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
 from minmargin.errors import listing
-from minmargin.files import write_whole
+from minmargin.files import write_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -22,11 +22,7 @@ _N_CLASSES_IN_TABLE = 100  # the others are there when they are asked for
 def write_page(path: str | Path, status: Status, settings: Settings) -> Path:
     """Write the page and return its path."""
     page = _page(status, settings)
-
-    def write(file: IO[bytes]) -> None:
-        file.write(page.encode())
-
-    return write_whole(path, write)
+    return write_text(path, page)
 
 
 def _page(status: Status, settings: Settings) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,7 +41,7 @@ from minmargin.experiments.study.tables import (
 )
 from minmargin.experiments.study.variants import MEANINGS, VARIED
 from minmargin.experiments.study.ways import MOST_BOOSTED_CLASSES, NETWORKS, WAYS
-from minmargin.files import write_whole
+from minmargin.files import write_text
 
 #: The sections of the page that have words, from a file of words.
 SECTIONS = ("in short", *WAYS, "copies", "tried", "at the end")
@@ -98,11 +98,7 @@ def write_page(results: Path, page: Path, pictures: Path, *, words: Path | None 
     pictures.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         save(figure, pictures / name)
-
-    def write(file: IO[bytes]) -> None:
-        file.write(text.encode())
-
-    return write_whole(page, write)
+    return write_text(page, text)
 
 
 def read_words(text: str) -> dict[str, str]:

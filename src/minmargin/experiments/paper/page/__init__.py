@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from minmargin.experiments.paper.claims import Measured, judge
 from minmargin.experiments.paper.claims.criteria import TOLERANCE
@@ -14,7 +14,7 @@ from minmargin.experiments.paper.page.draws import look_at
 from minmargin.experiments.paper.page.sections import make_sections
 from minmargin.experiments.paper.page.summary import summarize_all
 from minmargin.experiments.paper.page.tables import ledger
-from minmargin.files import write_whole
+from minmargin.files import write_text
 
 #: Of the Gaussian simulation: the first is shown, and the picks of all are compared.
 N_DRAWS_SEEN = 50
@@ -51,11 +51,7 @@ def write_page(results: Path | str, page: Path | str, pictures: Path | str, *, n
     pictures.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         save(figure, pictures / name)
-
-    def write(file: IO[bytes]) -> None:
-        file.write(text.encode())
-
-    return write_whole(page, write)
+    return write_text(page, text)
 
 
 def make_page(
