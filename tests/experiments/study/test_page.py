@@ -103,7 +103,7 @@ def test_the_table_has_gains_wins_and_ranks(made):
     page, _ = made
     line = next(line for line in page.splitlines() if line.startswith("| committee |"))
     assert line == (
-        "| committee | +2.05 | +2.02 to +2.08 | +2.05 (a9a, 500 + 100) | +2.05 | 3-0 | 3-0 | 1.00 | 1.0 |"
+        "| committee | +2.05 | +2.02 to +2.08 | +2.05 (a9a, 500 + 100) | +2.05 | 3-0 | 3-0 | 1.00 | 1.0 | 4 |"
     )
     assert "| a9a | confirm | 24,000 | 123 | 2 | 75% | 20.4% |" in page
     assert "| Logistic regression | 4 | 4 | 4 | 4 | 68 |" in page

@@ -157,3 +157,19 @@ def test_what_cannot_be_ranked_is_not_a_number():
     assert np.isnan(rank(np.empty((3, 0))).mean).all()
     assert np.isnan(rank([[1.0], [2.0]]).p_value)
     assert np.isnan(critical_difference(1, 5))
+
+
+def test_a_line_tells_how_many_draws_its_strategy_has_played():
+    scores = {
+        key: values[:1] if key == ("shuttle", "committee") else values for key, values in SCORES.items()
+    }
+    scores[("magic04", "bald")] = [0.5, 0.5]
+    lines = summarize_grid(Grid.of(table_of(scores), "logistic", "accuracy")).lines
+    drawn = {line.strategy: line.draws for line in lines}
+    assert drawn == {
+        "random": (3, 3),
+        "margin": (3, 3),
+        "min-margin": (3, 3),
+        "committee": (1, 3),
+        "bald": (2, 2),
+    }

@@ -75,10 +75,12 @@ class Grid(NamedTuple):
         """The problems, sorted."""
         return sorted({cell.problem for cell in self.cells})
 
-    @property
-    def n_draws(self) -> int:
-        """R: how many draws there are at most."""
-        return int(self.gains.shape[2])
+    def count_draws(self) -> NDArray[np.intp]:
+        """Return (S, problems) how many draws each strategy has played of each problem."""
+        there = np.isfinite(self.gains)
+        problems = np.array([cell.problem for cell in self.cells])
+        counts = [there[problems == name].any(axis=0).sum(axis=-1) for name in self.problems]
+        return np.stack(counts, axis=1) if counts else np.empty((len(self.strategies), 0), dtype=np.intp)
 
     def only(self, wanted: Callable[[Cell], bool]) -> Grid:
         """Return some of the cells."""

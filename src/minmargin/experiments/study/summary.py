@@ -63,6 +63,7 @@ class Line(NamedTuple):
     Attributes:
         strategy: its name.
         n_cells: in how many cells it has played.
+        draws: the fewest draws of a problem that it has played, and the most.
         gain: the mean over its cells.
         low, high: the ends of the 95% interval of that mean.
         worst: the cell with the lowest gain, and that gain.
@@ -74,6 +75,7 @@ class Line(NamedTuple):
 
     strategy: str
     n_cells: int
+    draws: tuple[int, int]
     gain: float
     low: float
     high: float
@@ -98,6 +100,7 @@ def summarize_grid(grid: Grid) -> Summary:
     ranks = rank(by_problem[:, whole])
     means = mean_over_draws(grid.gains)
     slowness = _relative_seconds(grid)
+    draws = grid.count_draws()
     lines = []
     for number, strategy in enumerate(grid.strategies):
         played = np.flatnonzero(np.isfinite(means[:, number]))
@@ -110,6 +113,7 @@ def summarize_grid(grid: Grid) -> Summary:
             Line(
                 strategy,
                 len(played),
+                _ends_of(draws[number]),
                 *found,
                 (grid.cells[played[worst]], float(own[worst])),
                 float(np.sort(own)[:N_WORST].mean()),
@@ -154,6 +158,11 @@ def gains_by_size(grid: Grid) -> dict[tuple[int, int], Floats]:
         )
         for size in sizes
     }
+
+
+def _ends_of(draws: NDArray[np.intp]) -> tuple[int, int]:
+    played = draws[draws > 0]
+    return int(played.min()), int(played.max())
 
 
 def _relative_seconds(grid: Grid) -> NDArray[np.float64]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from minmargin.experiments.paper.page.tables import table
 from minmargin.experiments.study.copies import Pair
 from minmargin.experiments.study.grid import Grid
@@ -60,9 +58,16 @@ def list_gains(summary: Summary, metric: str) -> str:
         *_COUNTED,
         "rank",
         "seconds",
+        "draws",
     )
     rows = [
-        (line.strategy, *_of_line(line, shown), f"{line.rank:.2f}", f"{line.seconds:.1f}")
+        (
+            line.strategy,
+            *_of_line(line, shown),
+            f"{line.rank:.2f}",
+            f"{line.seconds:.1f}",
+            _from_to(line.draws),
+        )
         for line in summary.lines
     ]
     return table(head, rows)
@@ -101,13 +106,9 @@ def list_sizes(grid: Grid) -> str:
 
 
 def count_draws(grid: Grid, half: str | None = None) -> str:
-    """Return how many draws the problems were played with, as a number or from the fewest to the most."""
-    found = grid if half is None else _of_half(grid, half)
-    there = np.asarray(np.isfinite(found.gains).any(axis=1))
-    of_problem = np.array([cell.problem for cell in found.cells])
-    counts = [int(there[of_problem == name].any(axis=0).sum()) for name in found.problems]
-    fewest, most = min(counts, default=0), max(counts, default=0)
-    return f"{most}" if fewest == most else f"{fewest} to {most}"
+    """Return how many draws the problems were played with, by whichever strategy."""
+    counts = (grid if half is None else _of_half(grid, half)).count_draws().max(axis=0).tolist()
+    return _from_to((min(counts, default=0), max(counts, default=0)))
 
 
 def list_variants(grid: Grid, half: str, meanings: Mapping[str, str], *, of: str) -> str:
@@ -167,6 +168,11 @@ def _of_line(line: Line, shown: Shown) -> tuple[str, ...]:
         show(line.of_worst, shown),
         *_counts(line.told),
     )
+
+
+def _from_to(ends: tuple[int, int]) -> str:
+    """Return a number, or the lowest and the highest of several."""
+    return f"{ends[0]}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 def _counts(count: Count) -> tuple[str, str]:
