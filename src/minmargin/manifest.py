@@ -12,7 +12,7 @@ import hashlib
 import math
 import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
@@ -63,7 +63,8 @@ def describe_software() -> dict[str, str]:
 def make_manifest(
     *,
     settings: dict[str, Any],
-    labeled: dict[str, Any],
+    classes: NDArray[Any],
+    labeled: dict[str, Any] | None,
     pool: dict[str, Any],
     excluded: dict[str, int] | None,
     n_copies: int | None,
@@ -72,6 +73,7 @@ def make_manifest(
 ) -> dict[str, Any]:
     """Return the manifest, ready for JSON.
 
+    `labeled` is None where models came without a labeled set.
     `excluded` says how many ids or row numbers were to be left out, and how many rows of the pool that were.
     `n_copies` counts the rows that were passed over as copies; None where rows need not be distinct.
     `n_rows_decided` counts the rows that no screen could dismiss, so that they were scored exactly.
@@ -79,6 +81,7 @@ def make_manifest(
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": settings,
+        "classes": [str(name) for name in classes.tolist()],
         "labeled": labeled,
         "pool": pool,
         **({} if excluded is None else {"excluded": excluded}),
@@ -88,6 +91,16 @@ def make_manifest(
         "versions": dict(describe_software()),
         "machine": {"system": platform.system(), "processor": platform.machine()},
     }
+
+
+def labeled_part(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a manifest records of the labeled set; nothing where there was none."""
+    return manifest.get("labeled") or {}
+
+
+def classes_of(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the classes that a manifest records, as texts; the first manifests have them as counts alone."""
+    return list(manifest.get("classes") or labeled_part(manifest).get("class_counts", ()))
 
 
 def fingerprint_rows(rows: Rows) -> str:

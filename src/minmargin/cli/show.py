@@ -38,11 +38,13 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     """Print what was picked, why, and where it was written."""
     settings, pool = batch.manifest["settings"], batch.manifest["pool"]
     trained = f"{settings['n_models']} members" if settings["n_models"] else "one model"
+    labeled = batch.manifest["labeled"]
+    rows = "no labeled set" if labeled is None else f"{labeled['rows']:,} labeled rows"
     excluded = batch.manifest.get("excluded")
     n_excluded = 0 if excluded is None else excluded["rows"]
     console.print(
         f"[bold]Picked {len(batch):,} of {pool['rows'] - n_excluded:,} rows[/bold] by {escape(settings['strategy'])} "
-        f"({trained}, {batch.manifest['labeled']['rows']:,} labeled rows, seed {settings['seed']}) "
+        f"({trained}, {rows}, seed {settings['seed']}) "
         f"in {sum(batch.manifest['seconds'].values()):.1f} s."
     )
     _show_first(batch, console)

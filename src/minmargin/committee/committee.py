@@ -73,12 +73,15 @@ class Committee:
 
     def _repr_html_(self) -> str:
         labeled = self.provenance.labeled()
-        counts = [(html.escape(name), f"{n:,}") for name, n in labeled["class_counts"].items()]
-        body = "".join(f"<tr><td>{name}</td><td>{n}</td></tr>" for name, n in counts[:10])
-        more = f"<p>and {len(counts) - 10:,} more classes</p>" if len(counts) > 10 else ""
+        rows = "no labeled set" if labeled is None else f"{labeled['rows']:,} labeled rows"
+        names = map(str, self.classes_.tolist())
+        counts = dict.fromkeys(names, "") if labeled is None else labeled["class_counts"]
+        shown = [(html.escape(name), n if n == "" else f"{n:,}") for name, n in counts.items()]
+        body = "".join(f"<tr><td>{name}</td><td>{n}</td></tr>" for name, n in shown[:10])
+        more = f"<p>and {len(shown) - 10:,} more classes</p>" if len(shown) > 10 else ""
         return (
             f"<p><b>Committee</b>: {self.n_models} members, learner {html.escape(self.provenance.learner)}, "
-            f"{labeled['rows']:,} labeled rows, seed {self.provenance.seeds.root}</p>"
+            f"{rows}, seed {self.provenance.seeds.root}</p>"
             f"<table><thead><tr><th>class</th><th>labeled rows</th></tr></thead><tbody>{body}</tbody></table>{more}"
         )
 
@@ -137,6 +140,8 @@ class Committee:
             raise InputError(f"of={of!r} must be 'base' or 'members'.")
         if of == "members" and self.n_models == 0:
             raise InputError("of='members', and this committee has no members. Use of='base'.")
+        if of == "base" and not self.provenance.has_base:
+            raise InputError("of='base', and this committee has no base. Use of='members', their mean.")
         how = resolve_execution(n_jobs=n_jobs, chunk_size=chunk_size)
         return self._scan(self.match(pool, features=features), how, device="cpu").class_scores(of)
 
@@ -260,6 +265,7 @@ class Committee:
             id_column=id_column,
             manifest=make_manifest(
                 settings=settings,
+                classes=self.classes_,
                 labeled=self.provenance.labeled(),
                 pool={"rows": counts.rows, **matched.pool.describe()},
                 excluded=matched.describe_exclusion(counts.excluded),
@@ -268,7 +274,7 @@ class Committee:
                 stopwatch=stopwatch,
             ),
             integers=[column.name for column in columns if column.type_name == "Int64"],
-            origin=Origin(scan, strategy, labeled, self._labeled_vectors),
+            origin=Origin(scan, strategy, self.classes_, labeled, self._labeled_vectors),
         )
 
     def _shortlist(
@@ -307,7 +313,7 @@ class Committee:
         return {
             **{name: value for name, value in settings.items() if name not in by_the_way},
             "labels": self.provenance.labeled(),
-            "committee": fingerprint_models(self.scorer),
+            "committee": fingerprint_models(self.scorer) or self.provenance.identity(),
             "columns": [list(matched.features or ()), list(matched.carried)],
             "pool files": stamps_of(matched.pool),
             "pool": matched.pool.describe(),
@@ -319,7 +325,12 @@ class Committee:
         """Return how these models read a pool, on a device, or on the one that is best for it."""
         provenance = self.provenance
         models = Models(
-            self.scorer, provenance.intake, self.preprocessor, len(self.classes_), provenance.seeds
+            self.scorer,
+            provenance.intake,
+            self.preprocessor,
+            len(self.classes_),
+            provenance.seeds,
+            provenance.has_base,
         )
         return Scan(matched, models, execution, device or self._device(matched, execution))
 
@@ -339,11 +350,15 @@ class Committee:
             warn("device='cuda' does not speed up this scan: sparse rows are looked at on the CPU.")
         return on if possible else "cpu"
 
-    def _labeled_vectors(self) -> Matrix:
+    def _labeled_vectors(self) -> Matrix | None:
         return self.provenance.vectors()
 
     def _check_strategy(self, strategy: Strategy) -> Strategy:
         check_strategy(
-            strategy, self.n_models, self.provenance.learner, probabilistic=self.scorer.probabilistic
+            strategy,
+            self.n_models,
+            self.provenance.learner,
+            probabilistic=self.scorer.probabilistic,
+            has_base=self.provenance.has_base,
         )
         return strategy

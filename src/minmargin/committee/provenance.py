@@ -1,4 +1,7 @@
-"""Provenance: what a committee keeps of its training, so that it can select without training again."""
+"""Provenance: what a committee keeps of its training, so that it can select without training again.
+
+Models that were trained elsewhere come without a labeled set, and perhaps without a base. Provenance says so.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,22 @@ class Provenance:
         learner: the learner's name.
         intake: the form in which the models take rows.
         preprocess: what is done to rows before that.
-        bootstrap_fraction: beta.
+        bootstrap_fraction: beta; None if the members were not drawn here.
         seeds: the seed tree that the draws came from, and that ties are broken with.
         sparse: whether the models were given CSR rows.
-        labeled: returns what the manifest records of the labeled set.
-        vectors: returns (N, D) the labeled rows as the learner's last step sees them.
+        labeled: returns what the manifest records of the labeled set; None if there is none.
+        vectors: returns (N, D) the labeled rows as the learner's last step sees them; None if there are none.
+        has_base: whether a model was trained on the whole labeled set. Without one, the members' mean predicts.
+        identity: returns what tells these models from others where neither their arrays nor a labeled set do.
     """
 
     learner: str
     intake: Intake
     preprocess: Preprocess
-    bootstrap_fraction: float
+    bootstrap_fraction: float | None
     seeds: SeedTree
     sparse: bool
-    labeled: Callable[[], dict[str, Any]]
-    vectors: Callable[[], Matrix]
+    labeled: Callable[[], dict[str, Any] | None]
+    vectors: Callable[[], Matrix | None]
+    has_base: bool = True
+    identity: Callable[[], str] = str

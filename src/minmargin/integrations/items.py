@@ -15,6 +15,7 @@ from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
 from minmargin.integrations.batch_files import OUR_COLUMNS
 from minmargin.integrations.images import as_address
+from minmargin.manifest import classes_of
 
 #: What annotators are asked, where nothing else is said.
 QUESTION = "Which class?"
@@ -232,7 +233,7 @@ def _ids(table: pa.Table) -> tuple[int | str, ...]:
 def _class_texts(batch: Batch, classes: Sequence[Any] | None) -> tuple[str, ...]:
     """Return the classes as texts, in order; they must include every class that the batch speaks of."""
     if classes is None:
-        classes = list(batch.manifest.get("labeled", {}).get("class_counts", ()))
+        classes = classes_of(batch.manifest)
         if not classes:
             raise InputError(
                 "The batch has no manifest, so its classes are not known. Name them with classes=[...], or use a "

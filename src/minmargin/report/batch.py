@@ -34,6 +34,7 @@ _NO_ORIGIN = (
     "This batch was made elsewhere, and its pool and models did not come along. So this page has no map, no scores of "
     "the rest of the pool, and no comparison with plain margin."
 )
+_NO_BASE = "The committee has no base. Where this page speaks of the base or plain margin, it means the members' mean."
 
 
 class Wishes(NamedTuple):
@@ -71,6 +72,8 @@ def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
     else:
         survey, chart = _survey(batch, origin, wishes, progress)
         missing += survey.missing
+        if not origin.scan.models.has_base:
+            missing.append(_NO_BASE)
     if survey is not None and chart is None and not survey.missing:
         missing.append("Rows have a single number each, so there is no map.")
     settings = batch.manifest.get("settings", {})
@@ -108,7 +111,7 @@ def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
 def _survey(batch: Batch, origin: Origin, wishes: Wishes, progress: Progress) -> tuple[Survey, Chart | None]:
     """Return what one more reading of the pool shows, and the map."""
     if wishes.image_shape is not None:
-        check_shape(wishes.image_shape, origin.labeled_vectors().shape[1])
+        check_shape(wishes.image_shape, origin.some_vectors().shape[1])
     named = [name for name in wishes.columns or () if isinstance(name, str)]
     columns = list(dict.fromkeys([*named, *names_to_show(batch, origin, wishes.image_column)]))
     survey = survey_pool(batch, origin, columns=columns, progress=progress)

@@ -27,7 +27,7 @@ class Chart(NamedTuple):
         axes: what the two directions are.
         how: how they were found, as a sentence.
         sample: of the pool.
-        labeled: of the labeled set; None where its rows do not have the columns.
+        labeled: of the labeled set; None where there is none, or its rows do not have the columns.
         picks: of the batch.
         by_margin: of plain margin's batch; None where they were not kept.
         measured: whether the directions have a scale that means something.
@@ -68,7 +68,7 @@ def make_chart(
     if columns is not None:
         return _by_places(seen, labeled, [int(place) for place in columns])
     plane = _plane(seen, origin)
-    if plane is not None or labeled.shape[1] < 2:
+    if plane is not None or survey.sample.vectors.shape[1] < 2:
         return plane
     return _by_components(seen, labeled)
 
@@ -81,7 +81,7 @@ def _by_columns(seen: Sequence[Seen], origin: Origin, names: list[str]) -> Chart
     how = f"Columns {names[0]} and {names[1]} of the pool."
     if isinstance(rows, nw.DataFrame) and set(names) <= set(rows.columns):
         labeled = _known(_values(rows, names, "the labeled set"))
-    else:
+    elif origin.labeled_vectors() is not None:
         how += " The labeled set is not shown: its rows do not have these columns."
     n_unknown = len(picks) - len(_known(picks))
     if n_unknown:
@@ -105,9 +105,9 @@ def _values(frame: Frame | None, names: list[str], what: str) -> Points:
     return np.stack([frame[name].cast(nw.Float64).to_numpy() for name in names], axis=1)
 
 
-def _by_places(seen: Sequence[Seen], labeled: Matrix, places: list[int]) -> Chart:
+def _by_places(seen: Sequence[Seen], labeled: Matrix | None, places: list[int]) -> Chart:
     """Return a chart of two features, by their places."""
-    width = labeled.shape[1]
+    width = cast("Matrix", seen[0].vectors).shape[1]
     for place in places:
         if not -width <= place < width:
             raise InputError(f"columns names feature {place}, and rows have {width}. Use 0 to {width - 1}.")
@@ -118,17 +118,18 @@ def _by_places(seen: Sequence[Seen], labeled: Matrix, places: list[int]) -> Char
     assert picks is not None
     names = (f"feature {places[0]}", f"feature {places[1]}")
     how = f"Features {places[0]} and {places[1]}, as the learner sees them."
-    return Chart(names, how, sample, _thinned(_dense(labeled[:, places])), picks, by_margin)
+    known = None if labeled is None else _thinned(_dense(labeled[:, places]))
+    return Chart(names, how, sample, known, picks, by_margin)
 
 
-def _by_components(seen: Sequence[Seen], labeled: Matrix) -> Chart:
+def _by_components(seen: Sequence[Seen], labeled: Matrix | None) -> Chart:
     """Return a chart of the first two principal components of everything that is drawn."""
     from sklearn.decomposition import PCA  # noqa: PLC0415 - slow to import
 
-    known = labeled[evenly(labeled.shape[0], N_COMPARED)]
+    known = None if labeled is None else labeled[evenly(labeled.shape[0], N_COMPARED)]
     sample, picks, by_margin = (cast("Matrix", each.vectors) for each in seen)
     # Plain margin's rows are drawn on the same map, but do not turn it.
-    turning: Any = concat_rows([sample, known, picks])
+    turning: Any = concat_rows([sample, picks] if known is None else [sample, known, picks])
     pca = PCA(2, random_state=0).fit(turning.astype(np.float64))
 
     def placed(rows: Any) -> Points:
@@ -139,7 +140,7 @@ def _by_components(seen: Sequence[Seen], labeled: Matrix) -> Chart:
         ("first component", "second component"),
         f"The first two principal components, which show {shown:.0%} of the variance.",
         placed(sample),
-        placed(known),
+        None if known is None else placed(known),
         placed(picks),
         None if seen[2].vectors is None else placed(by_margin),
         measured=False,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from minmargin.manifest import classes_of, labeled_part
 from minmargin.report.pages import number
 from minmargin.report.spread import Compared
 from minmargin.report.survey import Survey
@@ -28,13 +29,13 @@ def _as_texts(pairs: list[Any]) -> Iterator[tuple[str, str]]:
 
 def class_shares(batch: Batch, survey: Survey | None) -> dict[str, dict[str, float]]:
     """Return the share of every class in the labeled set, the pool and the batch; most frequent in the batch first."""
-    labeled: Mapping[str, int] = batch.manifest.get("labeled", {}).get("class_counts", {})
+    labeled: Mapping[str, int] = labeled_part(batch.manifest).get("class_counts", {})
     counts: dict[str, Mapping[str, int]] = {"labeled": labeled} if labeled else {}
-    if survey is not None:
-        classes = list(labeled)  # in the order of their codes
-        counts["pool"] = Counter(classes[code] for code in survey.sample.notes["predicted"].tolist())
+    if survey is not None and batch.origin is not None:
+        guesses = batch.origin.classes[survey.sample.notes["predicted"]]
+        counts["pool"] = Counter(map(str, guesses.tolist()))
     counts["batch"] = given = Counter(map(str, batch.predicted.tolist()))
-    names = sorted({*given, *labeled}, key=lambda name: (-given[name], name))
+    names = sorted({*given, *(labeled or classes_of(batch.manifest))}, key=lambda name: (-given[name], name))
     return {
         kind: {name: each.get(name, 0) / max(sum(each.values()), 1) for name in names}
         for kind, each in counts.items()
@@ -53,7 +54,8 @@ def numbers_at_the_top(batch: Batch, n_pairs: int, compared: Compared | None) ->
     yield number(len(batch)), "picked"
     if "pool" in batch.manifest:
         yield number(batch.manifest["pool"]["rows"]), "in the pool"
-        yield number(batch.manifest["labeled"]["rows"]), "labeled"
+        if batch.manifest["labeled"] is not None:
+            yield number(batch.manifest["labeled"]["rows"]), "labeled"
     met = members_met(batch)
     if met is not None:
         yield met, "members met"
@@ -86,7 +88,8 @@ def spread_rows(compared: Compared) -> list[list[str]]:
 
 def settings_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the settings and timings, each with its name."""
-    settings, labeled, pool = (manifest.get(part, {}) for part in ("settings", "labeled", "pool"))
+    settings, pool = (manifest.get(part, {}) for part in ("settings", "pool"))
+    labeled = labeled_part(manifest)
     seconds = manifest.get("seconds", {}).items()
     facts = {
         "strategy": settings.get("strategy"),

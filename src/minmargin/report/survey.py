@@ -111,7 +111,7 @@ def survey_pool(batch: Batch, origin: Origin, *, columns: Sequence[str], progres
         progress=progress,
     )
     found, sampled, of_margin = Seen.of(picks), Seen.of(sample), Seen.of(by_margin)
-    if few is not None and not _finite(origin.labeled_vectors(), found, sampled, of_margin):
+    if few is not None and not _finite(origin.some_vectors(), found, sampled, of_margin):
         found, sampled, of_margin = (replace(each, vectors=None) for each in (found, sampled, of_margin))
         missing = ("Some rows have missing values, so there is no map, and no distances.",)
     return Survey(
@@ -233,7 +233,7 @@ class _Notes:
 def _which_vectors(origin: Origin, n_few: int, n_margin: int) -> tuple[_Vectors, _Vectors, tuple[str, ...]]:
     """Return whether rows are kept as numbers, first few of them, then all of plain margin's; and why not, if not."""
     try:
-        vectors = origin.labeled_vectors()
+        vectors = origin.some_vectors()
     except MinMarginError:
         return (
             None,

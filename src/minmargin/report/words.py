@@ -72,26 +72,35 @@ def _digits_apart(first: float, second: float) -> int:
 
 
 def python_call(manifest: Mapping[str, Any]) -> str:
-    """Return the call that repeats a selection, on the same X, y and pool."""
+    """Return the call that repeats a selection, on the same X, y and pool; or by the same committee."""
     settings = manifest["settings"]
     arguments: list[tuple[str, str, str]] = [("batch_size", repr(settings["batch_size"]), "")]
     options = ", ".join(f"{name}={value!r}" for name, value in settings["strategy_options"].items())
     arguments.append(("strategy", _quoted(settings["strategy"]), f"with {options}" if options else ""))
+    trained = manifest.get("labeled", {}) is not None
+    if trained:
+        arguments += _training_arguments(settings)
+    if manifest.get("excluded"):
+        arguments.append(("exclude", "...", f"the same {manifest['excluded']['asked']:,} values"))
+    arguments.append(("distinct", repr(settings.get("distinct", False)), ""))
+    if trained:
+        arguments.append(("random_state", repr(settings["seed"]), ""))
+    lines = (f"    {name}={value},{f'  # {note}' if note else ''}" for name, value, note in arguments)
+    call = ["minmargin.select(", "    X,", "    y,"] if trained else ["committee.select("]
+    return "\n".join([*call, "    pool,", *lines, ")"])
+
+
+def _training_arguments(settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the arguments that say how a committee is trained, each with its value and a note."""
     known = settings["learner"] in LEARNERS
-    arguments.append(
-        ("learner", _quoted(settings["learner"]) if known else "...", "" if known else settings["learner"])
+    learner = (
+        ("learner", _quoted(settings["learner"]), "") if known else ("learner", "...", settings["learner"])
     )
-    arguments += [
+    return [learner] + [
         (name, _quoted(settings[name]) if isinstance(settings[name], str) else repr(settings[name]), "")
         for name in ("n_models", "bootstrap_fraction", "preprocess")
         if name != "n_models" or settings[name]
     ]
-    if manifest.get("excluded"):
-        arguments.append(("exclude", "...", f"the same {manifest['excluded']['asked']:,} values"))
-    arguments.append(("distinct", repr(settings.get("distinct", False)), ""))
-    arguments.append(("random_state", repr(settings["seed"]), ""))
-    lines = (f"    {name}={value},{f'  # {note}' if note else ''}" for name, value, note in arguments)
-    return "\n".join(["minmargin.select(", "    X,", "    y,", "    pool,", *lines, ")"])
 
 
 def _quoted(text: str) -> str:

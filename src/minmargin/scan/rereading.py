@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import missing_column
@@ -22,19 +25,26 @@ class Origin:
     Attributes:
         scan: how the models read the pool.
         strategy: how the batch was picked.
-        labeled: the labeled set; None if the committee was loaded from disk.
-        labeled_vectors: returns (N, D) the labeled rows as the learner's last step sees them.
+        classes: (C,) the classes that the models score.
+        labeled: the labeled set; None if the committee was loaded from disk, or never had one.
+        labeled_vectors: returns (N, D) the labeled rows as the learner's last step sees them; None if there are none.
     """
 
     scan: Scan
     strategy: Strategy
+    classes: NDArray[Any]
     labeled: LabeledSet | None
-    labeled_vectors: Callable[[], Matrix]
+    labeled_vectors: Callable[[], Matrix | None]
 
     @property
     def can_be_read_again(self) -> bool:
         """Whether the pool is more than a stream of chunks that has passed."""
         return not isinstance(self.scan.matched.pool, StreamPool)
+
+    def some_vectors(self) -> Matrix:
+        """Return rows as the learner's last step sees them: the labeled ones, or the first of the pool."""
+        known = self.labeled_vectors()
+        return self.scan.first_vectors() if known is None else known
 
     def shortlist(
         self, shortlists: Sequence[Shortlist], *, columns: Sequence[str], progress: Progress

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from minmargin.compute import Screen, rows_in_small_work
 from minmargin.data.intake import Intake
-from minmargin.data.rows import Block, Frame, Rows, blocks, count_rows
+from minmargin.data.rows import Block, Frame, Matrix, Rows, blocks, count_rows
 from minmargin.device import Device
 from minmargin.execution import Execution, one_thread_each, silent
 from minmargin.learners import Preprocessor, Scorer
@@ -85,6 +85,7 @@ class Models:
         preprocessor: what makes numbers of rows before; None if nothing does.
         n_classes: C.
         seeds: where ties are broken and chance comes from.
+        has_base: whether there is a base; without one, the members' mean stands for it.
     """
 
     scorer: Scorer
@@ -92,6 +93,7 @@ class Models:
     preprocessor: Preprocessor | None
     n_classes: int
     seeds: SeedTree
+    has_base: bool = True
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,12 @@ class Scan:
             counts = counts.plus(_decide_rest(making))
         return [each.top for each in making], counts
 
+    def first_vectors(self) -> Matrix:
+        """Return (n, D): the first rows of the pool as the learner's last step sees them."""
+        chunks = self.matched.pool.chunks(self.matched.kinds, _SMALLEST_BLOCK)
+        first = next(blocks(chunks, itertools.repeat(_SMALLEST_BLOCK)))
+        return self._candidates(first)[0].vectors
+
     def of_fragment(self) -> Scan:
         """Return this scan as it is sent to whoever scans a fragment: in one thread, and in silence."""
         return replace(self, execution=replace(self.execution, engine=None, checkpoint=None, progress=silent))
@@ -223,6 +231,8 @@ class Scan:
 
     def screen(self, score: ScoreName) -> Screen | None:
         """Return the screen of a score, on the device of this scan."""
+        if score == "margin" and not self.models.has_base:
+            score = "margin-of-mean"
         return self.models.scorer.screen(score, device=self.device, precision=self.execution.precision)
 
     def _screen(self, shortlist: Shortlist) -> Screen | None:
@@ -281,7 +291,14 @@ class Scan:
         if large and isinstance(scorer, LinearScorer):
             scorer = scorer.by_kernels
         candidates = Candidates(
-            block.rows, X, scorer, seeds=models.seeds, device=self.device, carried=carried, compiled=large
+            block.rows,
+            X,
+            scorer,
+            seeds=models.seeds,
+            device=self.device,
+            has_base=models.has_base,
+            carried=carried,
+            compiled=large,
         )
         return candidates, check
 

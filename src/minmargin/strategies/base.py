@@ -115,13 +115,13 @@ class Shortlist(NamedTuple):
 class Context(NamedTuple):
     """What `finish` may use besides the shortlists.
 
-    `device` is "auto", "cpu" or "cuda", as the caller gave it, and `n_jobs` how many threads there may be, -1 for all
-    cores.
+    `labeled_vectors` returns None where there is no labeled set. `device` is "auto", "cpu" or "cuda", as the caller
+    gave it, and `n_jobs` how many threads there may be, -1 for all cores.
     """
 
     batch_size: int
     seeds: SeedTree
-    labeled_vectors: Callable[[], Matrix]
+    labeled_vectors: Callable[[], Matrix | None]
     device: str = "cpu"
     n_jobs: int = -1
 

@@ -28,7 +28,8 @@ _FEW = 1 << 20  # class scores, under all members, that are kept: 8 MB
 class Candidates:
     """Pool rows with everything a score can be made of; each part is computed when first asked for.
 
-    With `compiled`, kernels make what they can make: where a pool is large, loading them pays.
+    Without a base, the members' mean stands for it. With `compiled`, kernels make what they can make: where a pool is
+    large, loading them pays.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Candidates:
         *,
         seeds: SeedTree,
         device: Device,
+        has_base: bool = True,
         carried: Frame | None = None,
         compiled: bool = False,
         taken_from: tuple[Candidates, NDArray[np.intp]] | None = None,
@@ -48,6 +50,7 @@ class Candidates:
         self._scorer = scorer
         self._seeds = seeds
         self._device = device
+        self._has_base = has_base
         self._carried = carried
         self._compiled = compiled
         self._taken_from = taken_from
@@ -117,7 +120,9 @@ class Candidates:
 
     @cached_property
     def base_scores(self) -> NDArray[np.float64]:
-        """(n, C) the class scores under the base."""
+        """(n, C) the class scores under the base; their mean over the members if there is no base."""
+        if not self._has_base:
+            return self.mean_scores
 
         def make(X: Any) -> NDArray[np.float64]:
             return self._scorer.base_scores(X, device=self._device)
@@ -209,6 +214,7 @@ class Candidates:
             self._scorer,
             seeds=self._seeds,
             device=self._device,
+            has_base=self._has_base,
             carried=carried,
             compiled=self._compiled,
             taken_from=taken_from,

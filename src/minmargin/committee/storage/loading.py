@@ -39,7 +39,8 @@ def load_committee(folder: str | Path, *, trusted: Sequence[str] = ()) -> Commit
     preprocess = content.choice("preprocess", ("none", "auto"))
     preprocessor, n_columns = _preprocessor(saved, intake, preprocess)
     scorer, width = _scorer(saved, classes, n_columns, trusted)
-    fraction, seed = content.get("bootstrap_fraction", float), content.size("seed")
+    fraction, seed = content.optional("bootstrap_fraction", float), content.size("seed")
+    labeled = content.optional("labeled", dict)
     provenance = Provenance(
         content.get("learner", str),
         intake,
@@ -47,10 +48,16 @@ def load_committee(folder: str | Path, *, trusted: Sequence[str] = ()) -> Commit
         fraction,
         SeedTree(seed),
         content.get("sparse", bool),
-        partial(dict, content.get("labeled", dict)),
+        _no_labeled_set if labeled is None else partial(dict, labeled),
         unpack_vectors(saved, width),
+        content.optional("has_base", bool) is not False,  # as in every committee before files said it
+        partial(str, content.optional("identity", str) or ""),
     )
     return Committee(classes, provenance, preprocessor, scorer)
+
+
+def _no_labeled_set() -> None:
+    """Return nothing: the models came without a labeled set."""
 
 
 def _preprocessor(saved: Saved, intake: Intake, preprocess: str) -> tuple[Preprocessor | None, int]:

@@ -89,6 +89,8 @@ def pack_vectors(provenance: Provenance) -> Packed:
         vectors = provenance.vectors()
     except Exception as error:  # noqa: BLE001 - a pipeline's own; only greedy strategies need what it cannot make
         return Packed({"kind": "none", "reason": str(error)}, {})
+    if vectors is None:
+        return Packed({"kind": "no labeled set"}, {})
     if isinstance(vectors, sparse.csr_array):
         arrays = {name: getattr(vectors, name) for name in ("data", "indices", "indptr")}
         description = {"kind": "sparse", "width": int(vectors.shape[1])}
@@ -99,7 +101,9 @@ def pack_vectors(provenance: Provenance) -> Packed:
 def unpack_vectors(saved: Saved, width: int | None) -> Memory:
     """Return the labeled rows as vectors of `width` numbers (None: as many as there are)."""
     fields = saved.content.inner("vectors")
-    kind = fields.choice("kind", ("dense", "sparse", "none"))
+    kind = fields.choice("kind", ("dense", "sparse", "none", "no labeled set"))
+    if kind == "no labeled set":
+        return Memory(None)
     if kind == "none":
         return Memory(None, fields.get("reason", str))
     if kind == "dense":
@@ -123,15 +127,15 @@ class Memory:
     """The labeled rows of a loaded committee.
 
     Attributes:
-        rows: (N, D) as the learner's last step sees them; None if they are no vectors.
-        reason: why not.
+        rows: (N, D) as the learner's last step sees them; None if there are none.
+        reason: why they are no vectors; None if there is no labeled set.
     """
 
     rows: Matrix | None
-    reason: str = ""
+    reason: str | None = None
 
-    def __call__(self) -> Matrix:
-        """Return the rows, or say why there are none."""
-        if self.rows is None:
+    def __call__(self) -> Matrix | None:
+        """Return the rows, or say why they are no vectors."""
+        if self.rows is None and self.reason is not None:
             raise InputError(self.reason)
         return self.rows

@@ -36,6 +36,8 @@ def save_committee(
         "seed": provenance.seeds.root,
         "preprocess": provenance.preprocess,
         "sparse": provenance.sparse,
+        "has_base": provenance.has_base,
+        "identity": provenance.identity(),
         "labeled": provenance.labeled(),
         "intake": describe_intake(provenance.intake),
         "preprocessor": None if tables is None else tables.description,
