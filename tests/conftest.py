@@ -47,10 +47,10 @@ def shared_data() -> Path:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make blocks so small that a pool of a few hundred rows fills many of them."""
-    monkeypatch.setattr("minmargin.scan.scan._SMALLEST_BLOCK", 16)
-    monkeypatch.setattr("minmargin.scan.scan._LARGEST_BLOCK", 64)
-    monkeypatch.setattr("minmargin.scan.scan._FIRST_BLOCK", 16)
-    monkeypatch.setattr("minmargin.scan.scan._LARGEST_SCREENED_BLOCK", 64)
+    monkeypatch.setattr("minmargin.scan.sizes.SMALLEST", 16)
+    monkeypatch.setattr("minmargin.scan.sizes._LARGEST", 64)
+    monkeypatch.setattr("minmargin.scan.sizes.FIRST", 16)
+    monkeypatch.setattr("minmargin.scan.sizes._LARGEST_SCREENED", 64)
 
 
 @pytest.fixture

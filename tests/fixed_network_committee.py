@@ -18,7 +18,7 @@ import minmargin as mm
 from minmargin.compute import models
 from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.learners.networks.scorer import NetworkScorer
-from minmargin.scan import scan
+from minmargin.scan import sizes
 from minmargin.strategies import BUILT_IN
 
 STRATEGIES = [name for name in BUILT_IN if name != "true-margin"]  # which has no default
@@ -80,8 +80,8 @@ def contents(batch):
 
 def main():
     models.SMALL_WORK = 0
-    scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
-    scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
+    sizes._LARGEST = sizes._LARGEST_SCREENED = 256
+    sizes.SMALLEST = sizes.FIRST = 64
     committee, pool = fixed_committee(3), pool_rows(0, 2000)
     digests = {}
     for name in STRATEGIES:

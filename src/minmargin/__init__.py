@@ -22,7 +22,7 @@ from minmargin.errors import (
 from minmargin.learners import LogisticLearner, MLPLearner, TextLearner
 from minmargin.learners.module import ModuleLearner
 from minmargin.progress import show_progress
-from minmargin.selection import select
+from minmargin.selection import select, select_from_probabilities
 from minmargin.strategies import (
     Badge,
     BalancedMargin,
@@ -80,6 +80,7 @@ __all__ = [
     "load_committee",
     "register_strategy",
     "select",
+    "select_from_probabilities",
     "show_progress",
     "strategies",
 ]

@@ -358,7 +358,7 @@ def test_nothing_is_trained_or_written_for_a_wrong(
     [
         (arguments("--colour", "red"), "No such option: --colour"),
         (arguments(batch_size="many"), "Invalid value for '--batch-size'"),
-        (arguments(pool=None), "Missing option '--pool'"),
+        (arguments(pool=None), "Without --pool there is nothing to select by."),
         (arguments(preprocess="some"), "'some' is not one of"),
         (["selekt"], "No such command 'selekt'"),
     ],

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import minmargin as mm
 from minmargin.compute import models
 from minmargin.learners.linear import LinearScorer
-from minmargin.scan import scan
+from minmargin.scan import sizes
 from minmargin.strategies import BUILT_IN
 
 STRATEGIES = [name for name in BUILT_IN if name != "true-margin"]  # which has no default
@@ -55,8 +55,8 @@ def digest(batch):
 def main():
     if sys.argv[1:] != ["small"]:
         models.SMALL_WORK = 0
-    scan._LARGEST_BLOCK = scan._LARGEST_SCREENED_BLOCK = 256
-    scan._SMALLEST_BLOCK = scan._FIRST_BLOCK = 64
+    sizes._LARGEST = sizes._LARGEST_SCREENED = 256
+    sizes.SMALLEST = sizes.FIRST = 64
     rng = np.random.default_rng(0)
     X, y, pool = rng.normal(size=(60, 33)), np.arange(60) % 3, rng.normal(size=(2000, 33))
     fixed = mm.fit_committee(X, y, learner=FixedWeights(), n_models=7, random_state=0)

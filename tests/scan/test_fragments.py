@@ -19,7 +19,7 @@ import minmargin as mm
 from brute_force import made
 from minmargin.errors import InputError
 from minmargin.pools import memory
-from minmargin.scan import fragments, scan
+from minmargin.scan import fragments, sizes
 from minmargin.strategies import BUILT_IN
 
 DIGITS, NUMBERS = load_digits(return_X_y=True)
@@ -54,8 +54,8 @@ def small_fragments(monkeypatch):
     monkeypatch.setattr(fragments, "_FRAGMENT_ROWS", 100)
     monkeypatch.setattr(fragments, "_TIMES_THE_BATCH", 1)
     monkeypatch.setattr(memory, "_UNIT", 64)
-    monkeypatch.setattr(scan, "_LARGEST_BLOCK", 256)
-    monkeypatch.setattr(scan, "_FIRST_BLOCK", 16)
+    monkeypatch.setattr(sizes, "_LARGEST", 256)
+    monkeypatch.setattr(sizes, "FIRST", 16)
 
 
 def same(one, other):

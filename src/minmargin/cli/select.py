@@ -9,13 +9,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from minmargin.batch import writer_for
 from minmargin.cli.app import app
 from minmargin.cli.excluded import read_excluded, refuse_to_replace
+from minmargin.cli.given import (
+    BaseColumns,
+    GivenValues,
+    MaybeLabelColumn,
+    MaybeLabeledFiles,
+    MaybePoolFiles,
+    Probabilities,
+    ProbabilityColumns,
+    check_inputs,
+    columns_of_models,
+)
 from minmargin.cli.options import (
     Address,
     BootstrapFraction,
@@ -24,12 +35,9 @@ from minmargin.cli.options import (
     Distinct,
     EngineOption,
     Features,
-    LabelColumn,
-    LabeledFiles,
     LearnerOption,
     NJobs,
     NModels,
-    PoolFiles,
     Prefilter,
     PreprocessOption,
     ReportImages,
@@ -46,12 +54,14 @@ from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, show_batch
 from minmargin.device import check_device, check_precision
 from minmargin.errors import InputError
+from minmargin.execution import ExecutionOptions
 from minmargin.files import check_writable, write_json
+from minmargin.learners.given import Values
 from minmargin.learners.reference import learner_named
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
-from minmargin.selection import select
-from minmargin.strategies import resolve_strategy
+from minmargin.selection import select, select_from_probabilities
+from minmargin.strategies import Strategy, resolve_strategy
 from minmargin.typing import EngineName
 
 # The leading \\b keeps the lines as they are, so that the example can be copied.
@@ -59,14 +69,22 @@ _EXAMPLE = """\b
 Example:
   minmargin select --labeled labeled.csv --label-column y \\
                    --pool 'pool/*.parquet' --batch-size 1000 --out batch.csv
+  minmargin select --probabilities predicted.parquet --columns 'p_*' \\
+                   --id-column id --batch-size 1000 --out batch.csv
 """
 
 
 @app.command("select", epilog=_EXAMPLE)
 def select_command(
-    labeled: LabeledFiles,
-    label_column: LabelColumn,
-    pool: PoolFiles,
+    context: typer.Context,
+    *,
+    labeled: MaybeLabeledFiles = None,
+    label_column: MaybeLabelColumn = None,
+    pool: MaybePoolFiles = None,
+    probabilities: Probabilities = None,
+    columns: ProbabilityColumns = None,
+    values: GivenValues = "probabilities",
+    base: BaseColumns = None,
     batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
     strategy: StrategyOption = "min-margin",
@@ -109,31 +127,24 @@ def select_command(
     ] = False,
 ) -> None:
     """Pick the rows to label next."""
+    files = check_inputs(context, labeled, label_column, pool, probabilities)
     for path in (out, manifest):
         if path is not None:
             check_writable(path)
-    check_report(report, image_column, lambda: open_pool(one_or_all(pool)).schema.names, "the pool")
+    check_report(report, image_column, lambda: open_pool(one_or_all(files.pool)).schema.names, "the pool")
     write = writer_for(out)
-    _refuse_to_overwrite(out, [*labeled, *pool])
+    _refuse_to_overwrite(out, [*files.labeled, *files.pool])
     refuse_to_replace(out, exclude or [])
     options = strategy_options(strategy, strategy_option, prefilter)
     with progress_bars() as progress, _told_how_to_go_on(checkpoint):
-        batch = select(
-            one_or_all(labeled),
-            label_column,
-            one_or_all(pool),
-            batch_size,
+        of_pool = _OfPool(
             strategy=resolve_strategy(strategy, **options),
-            learner=learner_named(learner),
-            n_models=n_models,
-            bootstrap_fraction=bootstrap_fraction,
             random_state=seed,
             features=split(features),
             id_column=id_column,
             keep=split(keep) or [],
             exclude=read_excluded(exclude or [], id_column),
             distinct=distinct,
-            preprocess=preprocess_for(preprocess, learner),
             n_jobs=n_jobs,
             device=check_device(device),
             precision=check_precision(precision),
@@ -142,6 +153,27 @@ def select_command(
             checkpoint=checkpoint,
             progress=progress,
         )
+        if files.given:
+            batch = select_from_probabilities(
+                one_or_all(files.pool),
+                batch_size,
+                columns=columns_of_models(columns),
+                values=cast("Values", values),  # likewise
+                base=split(base),
+                **of_pool,
+            )
+        else:
+            batch = select(
+                one_or_all(files.labeled),
+                files.label_column,
+                one_or_all(files.pool),
+                batch_size,
+                learner=learner_named(learner),
+                n_models=n_models,
+                bootstrap_fraction=bootstrap_fraction,
+                preprocess=preprocess_for(preprocess, learner),
+                **of_pool,
+            )
         write(batch, out)
         if report is not None:
             taken = batch.manifest["settings"]["seed"]
@@ -152,6 +184,18 @@ def select_command(
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
         show_batch(batch, out, make_console(), report)
+
+
+class _OfPool(ExecutionOptions):
+    """What both ways of selecting take."""
+
+    strategy: Strategy
+    random_state: int | None
+    features: list[str] | None
+    id_column: str | None
+    keep: list[str]
+    exclude: Any
+    distinct: bool | None
 
 
 def _command(seed: int) -> str:

@@ -37,7 +37,8 @@ def plain_table(title: str) -> Table:
 def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = None) -> None:
     """Print what was picked, why, and where it was written."""
     settings, pool = batch.manifest["settings"], batch.manifest["pool"]
-    trained = f"{settings['n_models']} members" if settings["n_models"] else "one model"
+    n_models = settings["n_models"]
+    trained = f"{n_models} members" if n_models > 1 else "one model"
     labeled = batch.manifest["labeled"]
     rows = "no labeled set" if labeled is None else f"{labeled['rows']:,} labeled rows"
     excluded = batch.manifest.get("excluded")
@@ -52,9 +53,9 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     shares = ", ".join(f"{escape(pair)} ({n:,})" for pair, n in contests.most_common(5))
     more = f" and {len(contests) - 5:,} more pairs" if len(contests) > 5 else ""
     console.print(f"Torn between: {shares}{more}.")
-    if settings["strategy"] == "min-margin":
+    if settings["strategy"] == "min-margin" and n_models > 1:
         deciding = len({int(member) for member in batch.member})
-        console.print(f"The picks lie on the boundaries of {deciding} of {settings['n_models']} members.")
+        console.print(f"The picks lie on the boundaries of {deciding} of {n_models} members.")
     n_equal = int((batch.scores == batch.scores[-1]).sum())
     if n_equal > 1:
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from minmargin.compute.apart import Embedding, pick_apart
 from minmargin.compute.base import Models, Screen
+from minmargin.compute.given import GivenScreen, looks_wrong
 from minmargin.compute.keys import make_keys
 from minmargin.compute.models import cosine_functions, linear_models, network_models, rows_in_small_work
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DenseNetworks",
     "Embedding",
+    "GivenScreen",
     "Models",
     "Screen",
     "compiled_code_folder",
@@ -34,6 +36,7 @@ __all__ = [
     "join",
     "last_hidden_layer",
     "linear_models",
+    "looks_wrong",
     "make_keys",
     "network_logits",
     "network_models",

@@ -43,6 +43,31 @@ class ColumnBlock:
         return np.stack(self.columns, axis=1, dtype=dtype, casting="same_kind")
 
 
+class SideBySide:
+    """(n, D) numbers of several arrays, whose rows belong together. Nothing is copied but the rows that are taken.
+
+    Attributes:
+        parts: arrays of n rows each, memory maps among them.
+    """
+
+    def __init__(self, parts: Sequence[NDArray[Any]]) -> None:
+        self.parts = parts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and D."""
+        return len(self.parts[0]), sum(part.shape[1] for part in self.parts)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that all parts go into."""
+        return np.result_type(*self.parts)
+
+    def __getitem__(self, index: slice | NDArray[np.intp]) -> NDArray[Any]:
+        """Return some of the rows, as a matrix."""
+        return np.hstack([part[index] for part in self.parts])
+
+
 def count_rows(rows: Rows) -> int:
     """Return how many rows there are."""
     return int(rows.shape[0])

@@ -14,6 +14,7 @@ from minmargin.learners.base import (
     LearnerName,
     Preprocess,
     Preprocessor,
+    RowChecker,
     Scorer,
 )
 from minmargin.learners.logistic import LogisticLearner
@@ -30,6 +31,7 @@ __all__ = [
     "MLPLearner",
     "Preprocess",
     "Preprocessor",
+    "RowChecker",
     "Scorer",
     "TextLearner",
     "is_module",

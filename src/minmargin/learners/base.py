@@ -79,6 +79,15 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class RowChecker(Protocol):
+    """A scorer that not every row of numbers is good for."""
+
+    def check_rows(self, X: Any, rows: NDArray[np.int64] | range) -> None:
+        """Raise an error that names the first row, by its number in the pool, that cannot be scored."""
+        ...
+
+
 class Preprocessor(Protocol):
     """What makes numbers of rows before the learner sees them; fitted once and shared by all models."""
 

@@ -19,12 +19,13 @@ from minmargin.data.intake import Intake
 from minmargin.data.rows import Block, Frame, Matrix, Rows, blocks, count_rows
 from minmargin.device import Device
 from minmargin.execution import Execution, one_thread_each, silent
-from minmargin.learners import Preprocessor, Scorer
+from minmargin.learners import Preprocessor, RowChecker, Scorer
 from minmargin.learners.linear import LinearScorer
 from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
 from minmargin.pools.memory import MemoryPool
+from minmargin.scan import sizes
 from minmargin.scan.engines import run_locally
 from minmargin.scan.noise import noisiest_first
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
@@ -36,12 +37,7 @@ from minmargin.topb import LastPlace, Ranked, TopB
 if TYPE_CHECKING:
     from minmargin.scan.checkpoint import Checkpoint
 
-_BLOCK_FLOATS = 1 << 22  # features, or class scores, of a block: 32 MB at most
-_SMALLEST_BLOCK, _LARGEST_BLOCK, _FIRST_BLOCK, _LARGEST_SCREENED_BLOCK = 256, 65_536, 8192, 131_072
-_GPU_BLOCK_FLOATS, _LARGEST_GPU_BLOCK = 1 << 27, 1 << 22  # 512 MB: each hand-over to a GPU has its price
 _MOST_GPU_WORKERS = 5  # threads: more of them would only wait for each other
-_FIRST_GPU_FLOATS = 1 << 22  # nothing else is done until the first block has given a cut
-
 _TERMS_OF_SPARSE = 100  # features that a CSR row or a text is taken to have, of however many there are
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
 
@@ -216,8 +212,8 @@ class Scan:
 
     def first_vectors(self) -> Matrix:
         """Return (n, D): the first rows of the pool as the learner's last step sees them."""
-        chunks = self.matched.pool.chunks(self.matched.kinds, _SMALLEST_BLOCK)
-        first = next(blocks(chunks, itertools.repeat(_SMALLEST_BLOCK)))
+        chunks = self.matched.pool.chunks(self.matched.kinds, sizes.SMALLEST)
+        first = next(blocks(chunks, itertools.repeat(sizes.SMALLEST)))
         return self._candidates(first)[0].vectors
 
     def of_fragment(self) -> Scan:
@@ -287,6 +283,12 @@ class Scan:
             X = models.preprocessor.transform(X)
         carried = cast("Frame", block.data).select(list(matched.carried)) if matched.carried else None
         scorer = models.scorer
+        if isinstance(
+            scorer, RowChecker
+        ):  # at once: rows may come from anywhere, and these are looked at anyhow
+            X = np.asarray(X)
+            scorer.check_rows(X, block.rows)
+            check = _nothing
         large = block.first_row + count_rows(block.data) > self._n_unscreened
         if large and isinstance(scorer, LinearScorer):
             scorer = scorer.by_kernels
@@ -349,7 +351,7 @@ class Scan:
             self.models.seeds,
             pool.n_rows,
             size,
-            block_size=min(max(size // 4, _SMALLEST_BLOCK), _FIRST_BLOCK),
+            block_size=min(max(size // 4, sizes.SMALLEST), sizes.FIRST),
             reach=lambda: making.reach(self.models.n_classes),
         )
         blocks = (Block(0, pool.take(each), each) for each in rows)
@@ -361,34 +363,18 @@ class Scan:
         return Counts(pool.n_rows, 0 if exclusion is None else exclusion.n_certain, n_decided)
 
     def _blocks(self, chunks: Iterable[Rows], *, screened: bool, first_row: int = 0) -> Iterator[Block]:
-        sizes = self._block_sizes(screened=screened)
-        least = _FIRST_BLOCK if self.models.scorer.rowwise else None
-        return blocks(chunks, sizes, least=least, first_row=first_row)
+        least = sizes.FIRST if self.models.scorer.rowwise else None
+        return blocks(chunks, self._block_sizes(screened=screened), least=least, first_row=first_row)
 
     def _block_sizes(self, *, screened: bool) -> Iterator[int]:
-        """Return the sizes of the blocks.
+        models = self.models
+        return sizes.block_sizes(
+            models.scorer, models.n_classes, models.intake.width, self.device, screened=screened
+        )
 
-        For a scorer whose results depend on them, they depend on the committee alone.
-        """
-        scorer, width = self.models.scorer, self.models.intake.width
-        per_row = max(scorer.n_members, 1) * self.models.n_classes
-        largest, most_floats = _LARGEST_BLOCK, _BLOCK_FLOATS
-        if screened and scorer.rowwise:
-            per_row, largest = width, _LARGEST_SCREENED_BLOCK
-            if self.device == "cuda":
-                largest, most_floats = _LARGEST_GPU_BLOCK, _GPU_BLOCK_FLOATS
-        while largest > _SMALLEST_BLOCK and largest * per_row > most_floats:
-            largest //= 2
-        # Little can be screened before there is a cut: smaller blocks give one sooner.
-        size, growth = largest, 2
-        if scorer.rowwise:
-            size = _FIRST_BLOCK
-            if self.device == "cuda":
-                size, growth = max(_FIRST_GPU_FLOATS // width, size), 8
-        while size < largest:
-            yield size
-            size *= growth
-        yield from itertools.repeat(largest)
+
+def _nothing() -> None:
+    """Check nothing: all was checked."""
 
 
 def _all_screened(making: Sequence[Shortlisting]) -> bool:

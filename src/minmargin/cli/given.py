@@ -1,0 +1,106 @@
+"""The options of `minmargin select` for probabilities that others have computed, and what they may be joined with."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import typer
+
+from minmargin.cli.options import split
+from minmargin.errors import InputError
+from minmargin.selection.source import ColumnNames
+
+MaybeLabeledFiles = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more."),
+]
+MaybeLabelColumn = Annotated[str | None, typer.Option(help="The labeled files' column that holds the class.")]
+MaybePoolFiles = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more."),
+]
+Probabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH",
+        help="In place of these three: files with the probabilities of your own models; repeat for more files.",
+    ),
+]
+ProbabilityColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Where the probabilities are: a column a class, such as 'p_*', or a list column a model. Repeat for more "
+        "models. Default: all columns that have no other use.",
+    ),
+]
+GivenValues = Annotated[
+    str, typer.Option(help="What these numbers are: probabilities, log-probabilities or logits.")
+]
+BaseColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Columns of the model that was trained on all labels, if there is one."
+    ),
+]
+
+_OF_TRAINING = ("labeled", "label_column", "pool", "learner", "n_models", "bootstrap_fraction", "preprocess")
+_OF_GIVEN = ("columns", "values", "base")
+
+
+class Inputs(NamedTuple):
+    """Files to read.
+
+    Attributes:
+        labeled: labeled rows; none if probabilities are given.
+        label_column: their column that holds the class.
+        pool: the candidates, or the files of their probabilities.
+        given: whether probabilities are given.
+    """
+
+    labeled: list[str]
+    label_column: str
+    pool: list[str]
+    given: bool
+
+
+def check_inputs(
+    context: typer.Context,
+    labeled: list[str] | None,
+    label_column: str | None,
+    pool: list[str] | None,
+    probabilities: list[str] | None,
+) -> Inputs:
+    """Return the files to read: labeled rows and a pool, or probabilities, and nothing that only the other one uses."""
+    unused = _OF_GIVEN if probabilities is None else _OF_TRAINING
+    for name in unused:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            fix = "is for --probabilities" if probabilities is None else "is of no use with --probabilities"
+            raise InputError(f"{_flag(name)} {fix}. Leave it out.")
+    if probabilities is not None:
+        return Inputs([], "", probabilities, given=True)
+    asked = {"labeled": labeled, "label_column": label_column, "pool": pool}
+    missing = [_flag(name) for name, value in asked.items() if not value]
+    if missing:
+        raise InputError(
+            f"Without {' and '.join(missing)} there is nothing to select by. Give --labeled, --label-column and "
+            "--pool, or --probabilities of your own."
+        )
+    return Inputs(labeled or [], label_column or "", pool or [], given=False)
+
+
+def columns_of_models(columns: list[str] | None) -> ColumnNames | None:
+    """Return the columns of each model: each time that --columns was given is another one.
+
+    >>> columns_of_models(["p_*"]), columns_of_models(["a,b"]), columns_of_models(["a,b", "c,d"])
+    ('p_*', ['a', 'b'], [['a', 'b'], ['c', 'd']])
+    """
+    models = [split([each]) or [] for each in columns or []]
+    if len(models) == 1:
+        return models[0][0] if len(models[0]) == 1 else models[0]
+    return models or None
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,146 @@
+"""select_from_probabilities: the rows to label next, by what models of the caller's own say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minmargin.batch import Batch
+from minmargin.committee.committee import Committee
+from minmargin.committee.provenance import Provenance
+from minmargin.data.intake import Intake
+from minmargin.data.rows import Matrix
+from minmargin.errors import InputError, listing
+from minmargin.execution import ExecutionOptions
+from minmargin.learners.given import GivenScorer, Values
+from minmargin.pools import check_batch_size, match_pool
+from minmargin.scan.checkpoint import seed_of
+from minmargin.scan.engines import resolve_execution
+from minmargin.seeds import SeedTree
+from minmargin.selection.source import ColumnNames, Source, as_array
+from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
+from minmargin.typing import Seed, StrategyLike
+
+#: Strategies that look at how models disagree.
+_OF_SEVERAL = ("committee", "var-softmax", "bald")
+
+
+def select_from_probabilities(
+    probabilities: Any,
+    batch_size: int,
+    *,
+    strategy: StrategyLike = "min-margin",
+    values: Values = "probabilities",
+    base: Any = None,
+    features: Any = None,
+    labeled_features: Any = None,
+    columns: ColumnNames | None = None,
+    classes: Sequence[Any] | None = None,
+    pool: Any = None,
+    id_column: str | None = None,
+    keep: Sequence[str] = (),
+    exclude: Any = None,
+    distinct: bool | None = None,
+    random_state: Seed = None,
+    **execution: Unpack[ExecutionOptions],
+) -> Batch:
+    """Return the `batch_size` rows to label next, best first, by probabilities that you have computed.
+
+    >>> import minmargin as mm
+    >>> mm.select_from_probabilities([[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]], batch_size=1).rows.tolist()
+    [1]
+
+    Args:
+        probabilities: (n, C) of one model; (K, n, C), or a list of K arrays, of a committee; a data frame, or a path to
+            files, with a column for each class or a list column for each model; or an iterable of chunks of these.
+        batch_size: B, how many rows to pick.
+        strategy: as for `select`.
+        values: what the numbers are: "probabilities", "log-probabilities" or "logits".
+        base: (n, C) of the model that was trained on all labels, or its columns. Strategies that look at one model
+            look at it; without it, at the mean of the models.
+        features: (n, D) embeddings, or the columns that hold them, for strategies that compare rows.
+        labeled_features: (N, D) those of rows labeled already, which "k-centers" keeps away from.
+        columns: the columns of a frame or of files that hold the probabilities: one a class, a pattern such as "p_*",
+            list columns, one a model, or one list of columns for each model. By default, all that have no other use.
+        classes: the C classes, in the order of the columns. By default the names of the columns, or what the star of
+            a pattern stands for; 0, 1, ... where there are none.
+        pool: a data frame with a row for each row of the arrays, for `id_column` and `keep`.
+        id_column: a column whose values go into `batch.ids`.
+        keep: further columns to carry into the batch.
+        exclude: rows that must not be picked: values of the id column, or row numbers if there is none.
+        distinct: whether to pass over rows with the same features as one that was picked before them. By default it is
+            True if there are features; rows with the same probabilities need not be alike.
+        random_state: the seed; None takes a fresh one, which the manifest records.
+        **execution: `n_jobs`, `chunk_size`, `engine`, `address`, `checkpoint` and `progress`, as for `select`.
+    """
+    if values not in get_args(Values):
+        raise InputError(f"values={values!r} must be one of {listing(get_args(Values))}.")
+    chosen = resolve_strategy(strategy)
+    how = resolve_execution(**execution)
+    if how.checkpoint is not None and random_state is None:
+        random_state = seed_of(how.checkpoint)
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    others = kept if id_column is None else [id_column, *kept]
+    source = Source.of(probabilities, base, features, columns, pool, others)
+    named = _classes(classes, source)
+    scorer = GivenScorer(source.n_members, len(named), source.has_base, source.n_features, values)
+    _check_enough(chosen.name, scorer)
+    intake = Intake("matrix", source.columns, scorer.width, missing=True)
+    matched = match_pool(source.pool, intake, id_column=id_column, keep=keep, exclude=exclude)
+    size = check_batch_size(batch_size, matched)
+    check_strategy(chosen, scorer.n_members, "the committee", probabilistic=True)
+    chosen.shortlists(size)  # says now if the strategy's own settings do not fit the batch
+    centers = _labeled(labeled_features, scorer.n_features)
+    provenance = Provenance(
+        learner=f"given {values}",
+        intake=intake,
+        preprocess="none",
+        bootstrap_fraction=None,
+        seeds=SeedTree.plant(random_state),
+        sparse=False,
+        labeled=lambda: None,
+        vectors=lambda: centers,
+    )
+    committee = Committee(named, provenance, None, scorer)
+    wanted = bool(scorer.n_features) and distinct_rows(None, chosen) if distinct is None else distinct
+    return committee.pick(matched, size, chosen, how, distinct=wanted, id_column=id_column)
+
+
+def _labeled(given: Any, n_features: int) -> Matrix | None:
+    if given is None:
+        return None
+    array = as_array(given, "labeled_features")
+    if array.shape[1] != n_features:
+        raise InputError(
+            f"labeled_features has {array.shape[1]:,} features and the rows have {n_features:,}. Give both the same."
+        )
+    return array
+
+
+def _classes(classes: Sequence[Any] | None, source: Source) -> NDArray[Any]:
+    n_classes = source.n_classes
+    if n_classes < 2:
+        raise InputError(
+            f"The probabilities are of {n_classes} class, and a margin is between two. Give a column for each class; "
+            "for those of one of two classes use np.column_stack([1 - p, p])."
+        )
+    if classes is None:
+        return np.arange(n_classes) if source.names is None else np.array(source.names)
+    if len(classes) != n_classes:
+        raise InputError(
+            f"classes has {len(classes):,} names and the probabilities are of {n_classes:,} classes."
+        )
+    if len(set(classes)) != n_classes:
+        raise InputError("classes names a class twice. Name each once, in the order of the columns.")
+    return np.array(classes)
+
+
+def _check_enough(strategy: str, scorer: GivenScorer) -> None:
+    if strategy in _OF_SEVERAL and scorer.n_members < 2:
+        raise InputError(
+            f"Strategy {strategy!r} looks at how models disagree, and there is one. Give the probabilities of several, "
+            "or use 'margin'."
+        )

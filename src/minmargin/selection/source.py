@@ -1,0 +1,282 @@
+"""Where probabilities come from: arrays, the columns of frames and files, or chunks of these."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from minmargin.data.intake import to_matrix
+from minmargin.data.rows import Frame, SideBySide, count_rows
+from minmargin.data.schema import Column, as_rows, column_of, missing_column
+from minmargin.errors import InputError, listing
+from minmargin.pools import is_path, open_pool
+from minmargin.pools.base import Pool
+from minmargin.pools.memory import MemoryPool
+
+#: The columns that hold probabilities: names or a pattern of them, or those of each model.
+ColumnNames: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that bring class scores along.
+
+    Attributes:
+        pool: the rows, with the numbers of all members, then of the base, then features.
+        columns: the columns that hold these, in this order; None for arrays.
+        n_members: K.
+        n_classes: C.
+        has_base: whether the base has numbers of its own.
+        n_features: D.
+        names: of the classes, where columns are called after them.
+    """
+
+    pool: Pool
+    columns: tuple[Column, ...] | None
+    n_members: int
+    n_classes: int
+    has_base: bool = False
+    n_features: int = 0
+    names: list[str] | None = None
+
+    @classmethod
+    def of(
+        cls, given: Any, base: Any, features: Any, columns: ColumnNames | None, pool: Any, others: list[str]
+    ) -> Source:
+        """Return what the arguments of `select_from_probabilities` amount to; `others` are columns with another use."""
+        members = _models(given)
+        if members is not None:
+            if columns is not None:
+                raise InputError(
+                    "columns= is for frames and files, and the probabilities are arrays. Leave it out."
+                )
+            return _of_arrays(members, base, features, pool)
+        if pool is not None:
+            raise InputError(
+                "pool= is for arrays of probabilities. Frames and files have their other columns themselves: leave it "
+                "out."
+            )
+        if _has_columns(given):
+            return _of_columns(open_pool(given), columns, base, features, others)
+        if not isinstance(given, Iterable):
+            raise InputError(
+                f"The probabilities are a {type(given).__name__}. Give arrays, a data frame, or a path to files."
+            )
+        return _of_chunks(iter(given), columns, base, features, others)
+
+
+def as_array(given: Any, name: str) -> NDArray[Any]:
+    """Return a table of numbers in memory, or mapped from a file, as floats."""
+    if _is_npy(given):
+        given = np.load(given, mmap_mode="r", allow_pickle=False)
+    if sparse.issparse(given):
+        raise InputError(f"{name} is a sparse matrix. Give it as a dense array, with .toarray().")
+    array = given if isinstance(given, np.ndarray) else np.asarray(given)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} has shape {array.shape} and type {array.dtype}. Give numbers, in two dimensions, with a "
+            "row for each row of the pool."
+        )
+    return array if array.dtype in {np.dtype(np.float32), np.dtype(np.float64)} else array.astype(np.float64)
+
+
+def _models(given: Any) -> list[NDArray[Any]] | None:
+    """Return (n, C) arrays, one a model; None for what is not made of arrays."""
+    if isinstance(given, (list, tuple)) and given and nw.dependencies.is_into_dataframe(given[0]):
+        raise InputError(
+            "The probabilities are a list of data frames. Give arrays, with the classes in the same order, or one "
+            "frame that has the columns of all models."
+        )
+    if isinstance(given, (list, tuple)) and given and (_is_npy(given[0]) or np.ndim(given[0]) == 2):
+        return [as_array(each, f"Model {k}") for k, each in enumerate(given)]
+    if _is_npy(given):
+        given = np.load(given, mmap_mode="r", allow_pickle=False)
+    if _has_columns(given) or not (isinstance(given, (list, tuple)) or hasattr(given, "__array__")):
+        return None
+    array = np.asarray(given)
+    if array.ndim == 3:
+        return [as_array(each, f"Model {k}") for k, each in enumerate(array)]
+    if array.ndim == 1:
+        raise InputError(
+            f"The probabilities have shape {array.shape}, and each row needs one for each class. For those of one of "
+            "two classes use np.column_stack([1 - p, p])."
+        )
+    return [as_array(array, "The array of probabilities")]
+
+
+def _is_npy(given: Any) -> bool:
+    return not isinstance(given, (list, tuple)) and is_path(given) and str(given).endswith(".npy")
+
+
+def _has_columns(given: Any) -> bool:
+    frame = nw.dependencies.is_into_dataframe(given) and not isinstance(given, np.ndarray)
+    return is_path(given) or frame or hasattr(given, "scanner")
+
+
+def _of_arrays(members: list[NDArray[Any]], base: Any, features: Any, pool: Any) -> Source:
+    frame = None if pool is None else as_rows(pool, "The pool")
+    if frame is not None and not isinstance(frame, nw.DataFrame):
+        raise InputError("pool must be a data frame, whose columns are for id_column and keep.")
+    parts = {f"model {k}": member for k, member in enumerate(members)}
+    n_classes = members[0].shape[1]
+    if base is not None:
+        parts["base"] = as_array(base, "The base")
+    classes = {name: part.shape[1] for name, part in parts.items()}
+    _check_same(classes, "numbers of classes", "Give the same ones in all.")
+    n_features = 0
+    if features is not None:
+        parts["features"] = _features(features, frame)
+        n_features = parts["features"].shape[1]
+    rows = {name: len(part) for name, part in parts.items()}
+    rows |= {} if frame is None else {"pool": count_rows(frame)}
+    _check_same(rows, "numbers of rows", "All must tell of the same rows.")
+    facts = len(members), n_classes, base is not None, n_features
+    if frame is None:
+        return Source(MemoryPool(cast("Any", SideBySide(list(parts.values())))), None, *facts)
+    columns = tuple(Column(name, "embedding", "list", part.shape[1]) for name, part in parts.items())
+    return Source(MemoryPool(as_rows(_with_columns(frame, parts), "The pool")), columns, *facts)
+
+
+def _check_same(counts: dict[str, int], what: str, fix: str) -> None:
+    if len(set(counts.values())) > 1:
+        told = "; ".join(f"{name}: {n:,}" for name, n in counts.items())
+        raise InputError(f"What was given has different {what} ({told}). {fix}")
+
+
+def _features(features: Any, frame: Frame | None) -> NDArray[Any]:
+    names = [features] if isinstance(features, str) and not _is_npy(features) else features
+    if not (isinstance(names, (list, tuple)) and all(isinstance(each, str) for each in names)):
+        return as_array(features, "The array of features")
+    if frame is None:
+        raise InputError(
+            f"features names columns ({listing(names)}), and the probabilities are arrays. Give an array, or "
+            "a frame that has these columns with pool=."
+        )
+    for name in names:
+        if name not in frame.columns:
+            raise missing_column(name, frame.columns, "the pool")
+    return np.ascontiguousarray(to_matrix(frame.select(names)))
+
+
+def _with_columns(frame: Frame, parts: dict[str, NDArray[Any]]) -> pa.Table:
+    """Return a table with a list column for each array, beside those of a frame. Arrays are not copied."""
+    table = frame.to_arrow()
+    for name, part in parts.items():
+        if name in table.column_names:
+            raise InputError(
+                f"The pool has a column {name!r}, which is what an array is called here. Rename it."
+            )
+        flat = pa.array(np.ascontiguousarray(part).ravel())
+        table = table.append_column(name, pa.FixedSizeListArray.from_arrays(flat, part.shape[1]))
+    return table
+
+
+def _of_chunks(
+    chunks: Iterator[Any], columns: ColumnNames | None, base: Any, features: Any, others: list[str]
+) -> Source:
+    first = next(chunks, None)
+    if first is None:
+        raise InputError(
+            "There are no probabilities: the iterable gave no chunk (a generator can be read once)."
+        )
+    members = _models(first)
+    if members is None:
+        return _of_columns(open_pool(itertools.chain([first], chunks)), columns, base, features, others)
+    for name, value in (("base", base), ("features", features), ("columns", columns)):
+        if value is not None:
+            raise InputError(f"{name}= needs whole arrays, or chunks that are frames, with named columns.")
+    joined = (np.hstack(_models(each) or []) for each in chunks)
+    pool = open_pool(itertools.chain([np.hstack(members)], joined))
+    return Source(pool, None, len(members), members[0].shape[1])
+
+
+def _of_columns(
+    pool: Pool, columns: ColumnNames | None, base: Any, features: Any, others: list[str]
+) -> Source:
+    if pool.schema.columns is None:
+        raise InputError(f"{pool.name} has no column names. Give .npy files as a list, one for each model.")
+    of_base, of_rows = ([] if each is None else _names(each, pool) for each in (base, features))
+    models = _columns_of_models(columns, pool, {*of_base, *of_rows, *others})
+    found = [_column(name, pool) for model in models for name in model.values()]
+    kinds = {column.kind for column in found}
+    if kinds not in ({"number"}, {"embedding"}):
+        raise InputError(
+            f"The columns {listing(column.name for column in found)} are not all numbers, nor all lists of them. "
+            "Name those that hold the probabilities with columns=[...]."
+        )
+    lists = kinds == {"embedding"}
+    members = [[column.name] for column in found] if lists else [list(model.values()) for model in models]
+    with_base = [*members, of_base] if of_base else members
+    widths = [sum(_column(name, pool).width or 1 for name in model) for model in with_base]
+    counts = {", ".join(model): width for model, width in zip(with_base, widths, strict=True)}
+    _check_same(counts, "numbers of classes", "Give the same ones in all.")
+    wanted = [_column(name, pool) for name in [*itertools.chain(*with_base), *of_rows]]
+    n_features = sum(_column(name, pool).width or 1 for name in of_rows)
+    names = None if lists else list(models[0])
+    return Source(pool, tuple(wanted), len(members), widths[0], bool(of_base), n_features, names)
+
+
+def _columns_of_models(columns: ColumnNames | None, pool: Pool, used: set[str]) -> list[dict[str, str]]:
+    """Return the columns of each model, by the class that each is called after."""
+    if columns is None:
+        return [{name: name for name in pool.schema.names if name not in used}]
+    one = [columns] if isinstance(columns, str) else columns
+    names_only = all(isinstance(each, str) for each in one)
+    several = len(one) > 1 and all("*" in each for each in one)
+    asked = [one] if names_only and not several else one
+    models = [_by_class(_listed(of_model), pool) for of_model in asked]
+    if all(_is_pattern(_listed(of_model)) for of_model in asked):
+        for model in models:
+            if set(model) != set(models[0]):
+                raise InputError(
+                    f"One model has columns for {listing(models[0])}, and another for {listing(model)}. Models "
+                    "must tell of the same classes."
+                )
+        models = [{name: model[name] for name in models[0]} for model in models]
+    return models
+
+
+def _by_class(wanted: list[str], pool: Pool) -> dict[str, str]:
+    """Return columns by what the star of a pattern stands for; by their names, where there is none."""
+    names = _names(wanted, pool)
+    if not _is_pattern(wanted):
+        return {name: name for name in names}
+    before, after = wanted[0].split("*")
+    return {name[len(before) : len(name) - len(after)]: name for name in names}
+
+
+def _is_pattern(wanted: list[str]) -> bool:
+    return len(wanted) == 1 and wanted[0].count("*") == 1
+
+
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _names(wanted: Any, pool: Pool) -> list[str]:
+    """Return columns by their names, or by patterns of them."""
+    if not isinstance(wanted, str):
+        return [name for each in wanted for name in _names(each, pool)]
+    names = pool.schema.names
+    found = [wanted] if wanted in names else fnmatch.filter(names, wanted)
+    if not found:
+        raise missing_column(wanted, names, pool.name)
+    return found
+
+
+def _column(name: str, pool: Pool) -> Column:
+    """Return a column, with the width of its lists: where their type does not tell it, the first of them does."""
+    column = cast("Column", pool.schema.find(name))
+    if column.kind != "embedding" or column.width is not None:
+        return column
+    first = cast("Frame", next(pool.chunks({name: "embedding"}, 1)))
+    return column_of(name, first[name])

@@ -1,0 +1,120 @@
+"""`minmargin select --probabilities`: no labels, no learner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import minmargin as mm
+
+
+@pytest.fixture
+def predicted(tmp_path, monkeypatch):
+    """Two models of three classes, in columns and in lists, with ids and embeddings."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    members, vectors = rng.dirichlet(np.ones(3), size=(2, 300)), rng.normal(size=(300, 4))
+    columns = {"id": [f"r{row}" for row in range(300)], "embedding": list(vectors)}
+    for k, member in enumerate(members):
+        columns |= {f"m{k}_{name}": member[:, c] for c, name in enumerate(("cat", "dog", "owl"))}
+        columns[f"list{k}"] = list(member)
+    parquet.write_table(pa.Table.from_pandas(pd.DataFrame(columns)), "predicted.parquet")
+    return members, vectors
+
+
+def select(minmargin, *options):
+    return minmargin(
+        "select",
+        "--probabilities",
+        "predicted.parquet",
+        "--batch-size",
+        9,
+        "--out",
+        "b.csv",
+        "--seed",
+        4,
+        *options,
+    )
+
+
+@pytest.mark.parametrize("columns", [("m0_*", "m1_*"), ("m0_cat,m0_dog,m0_owl", "m1_cat,m1_dog,m1_owl")])
+def test_columns(predicted, minmargin, columns):
+    code, out, err = select(minmargin, "--columns", columns[0], "--columns", columns[1], "--id-column", "id")
+    assert (code, err) == (0, "")
+    expected = mm.select_from_probabilities(predicted[0], 9, random_state=4).rows.tolist()
+    batch = pd.read_csv("b.csv")
+    assert batch["row"].tolist() == expected
+    assert batch["id"].tolist() == [f"r{row}" for row in expected]
+    assert set(batch["first_class"]) <= (
+        {"cat", "dog", "owl"} if "*" in columns[0] else {"m0_cat", "m0_dog", "m0_owl"}
+    )
+    assert out.startswith("Picked 9 of 300 rows by min-margin (2 members, no labeled set, seed 4)")
+
+
+def test_lists_features_and_a_report(predicted, minmargin):
+    members, vectors = predicted
+    code, _, err = select(
+        minmargin,
+        "--columns",
+        "list*",
+        "--features",
+        "embedding",
+        "--strategy",
+        "spread",
+        "--report",
+        "r.html",
+    )
+    assert (code, err) == (0, "")
+    expected = mm.select_from_probabilities(members, 9, strategy="spread", features=vectors, random_state=4)
+    assert pd.read_csv("b.csv")["row"].tolist() == expected.rows.tolist()
+    assert "<svg" in Path("r.html").read_text()
+
+
+def test_one_model_in_json(predicted, minmargin):
+    code, out, _ = select(minmargin, "--columns", "m1_*", "--base", "m0_*", "--strategy", "margin", "--json")
+    assert code == 0
+    manifest = json.loads(out)
+    assert manifest["labeled"] is None
+    assert manifest["settings"]["learner"] == "given probabilities"
+    expected = mm.select_from_probabilities(predicted[0][0], 9, strategy="margin", random_state=4)
+    assert pd.read_csv("b.csv")["row"].tolist() == expected.rows.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--columns", "m0_cat,m0_dog"),
+            "minmargin: Pool row 0: the probabilities sum up to 0.98848, not to 1.",
+        ),
+        (
+            ("--columns", "m0_*", "--learner", "mlp"),
+            "minmargin: --learner is of no use with --probabilities. Leave it out.",
+        ),
+        (("--columns", "m0_*", "--values", "odds"), "minmargin: --values odds must be one of"),
+    ],
+)
+def test_what_cannot_be_meant(predicted, minmargin, options, message):
+    code, out, err = select(minmargin, *options)
+    assert (code, out) == (1, "")
+    assert err.startswith(message)
+
+
+def test_nothing_to_select_by(minmargin, tmp_path):
+    code, _, err = minmargin("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--pool", "p.csv")
+    assert code == 1
+    assert err == (
+        "minmargin: Without --labeled and --label-column there is nothing to select by. Give --labeled, "
+        "--label-column and --pool, or --probabilities of your own.\n"
+    )
+
+
+def test_columns_are_for_probabilities(minmargin, tmp_path):
+    code, _, err = minmargin("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--columns", "p_*")
+    assert (code, err) == (1, "minmargin: --columns is for --probabilities. Leave it out.\n")

@@ -1,0 +1,190 @@
+"""Probabilities in every form that people have them in: the batch is the same, and so are the classes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, feather, parquet
+
+import minmargin as mm
+
+CLASSES = ("cat", "dog", "owl")
+N_ROWS = 500
+
+
+@pytest.fixture(scope="module")
+def members():
+    return np.random.default_rng(0).dirichlet(np.ones(3), size=(2, N_ROWS))
+
+
+@pytest.fixture(scope="module")
+def expected(members):
+    return mm.select_from_probabilities(members, 20, random_state=1).rows.tolist()
+
+
+def frame_of(members, prefixes=("a_", "b_")):
+    columns = {"id": [f"r{row}" for row in range(N_ROWS)], "text": [f"text {row}" for row in range(N_ROWS)]}
+    for prefix, member in zip(prefixes, members, strict=True):
+        columns |= {prefix + name: member[:, c] for c, name in enumerate(CLASSES)}
+    return pd.DataFrame(columns)
+
+
+def list_table(members, *, fixed=True):
+    table = pa.table({"id": np.arange(N_ROWS) + 1000})
+    for k, member in enumerate(members):
+        flat = pa.array(member.ravel())
+        values = pa.FixedSizeListArray.from_arrays(flat, 3) if fixed else pa.array(member.tolist())
+        table = table.append_column(f"m{k}", values)
+    return table
+
+
+def pick(probabilities, **options):
+    return mm.select_from_probabilities(probabilities, 20, random_state=1, **options)
+
+
+def test_arrays(members, expected, tmp_path):
+    assert pick(list(members)).rows.tolist() == expected
+    assert pick(members.tolist()).rows.tolist() == expected
+    paths = [tmp_path / f"{k}.npy" for k in range(2)]
+    for path, member in zip(paths, members, strict=True):
+        np.save(path, member)
+    assert pick(paths).rows.tolist() == expected
+    assert pick([np.load(path, mmap_mode="r") for path in paths]).rows.tolist() == expected
+    np.save(tmp_path / "all.npy", members)
+    assert pick(str(tmp_path / "all.npy")).rows.tolist() == expected
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_a_column_for_each_class(members, expected, convert):
+    batch = pick(convert(frame_of(members)), columns=["a_*", "b_*"], id_column="id", keep=["text"])
+    assert batch.rows.tolist() == expected
+    assert batch.ids.tolist() == [f"r{row}" for row in expected]
+    assert batch.kept["text"].to_pylist() == [f"text {row}" for row in expected]
+    assert set(batch.top_classes.ravel()) <= set(CLASSES)
+
+
+def test_columns_are_put_into_the_same_order_of_classes(members, expected):
+    frame = frame_of(members)
+    shuffled = frame[["b_owl", "a_cat", "b_cat", "a_dog", "b_dog", "a_owl"]]
+    assert pick(shuffled, columns=["a_*", "b_*"]).rows.tolist() == expected
+    named = [["a_cat", "a_dog", "a_owl"], ["b_cat", "b_dog", "b_owl"]]
+    batch = pick(shuffled, columns=named, classes=CLASSES)
+    assert batch.rows.tolist() == expected
+    assert batch.top_classes.tolist() == pick(members, classes=CLASSES).top_classes.tolist()
+
+
+def test_all_columns_without_another_use_are_probabilities(members):
+    frame = frame_of(members[:1], [""]).drop(columns="text")
+    batch = pick(frame, id_column="id")
+    assert batch.rows.tolist() == pick(members[0]).rows.tolist()
+    assert set(batch.top_classes.ravel()) <= set(CLASSES)
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_list_column_for_each_model(members, expected, tmp_path, fixed):
+    table = list_table(members, fixed=fixed)
+    assert pick(table, id_column="id").rows.tolist() == expected
+    path = tmp_path / "p.parquet"
+    parquet.write_table(table, path, row_group_size=70)
+    batch = pick(path, columns=["m0", "m1"], id_column="id", exclude=[1000 + expected[0]])
+    assert batch.rows.tolist()[:19] == expected[1:]
+    assert pick(path, columns="m*").rows.tolist() == expected
+    assert pick(dataset.dataset(path), columns="m*").rows.tolist() == expected
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
+def test_files(members, expected, tmp_path, suffix):
+    frame = frame_of(members)
+    for part, rows in enumerate(np.array_split(np.arange(N_ROWS), 3)):
+        piece, path = frame.iloc[rows], tmp_path / f"part{part}.{suffix}"
+        if suffix == "csv":
+            piece.to_csv(path, index=False)
+        else:
+            write = parquet.write_table if suffix == "parquet" else feather.write_feather
+            write(pa.Table.from_pandas(piece, preserve_index=False), path)
+    batch = pick(f"{tmp_path}/*.{suffix}", columns=["a_*", "b_*"], id_column="id")
+    assert batch.rows.tolist() == expected
+    assert batch.ids.tolist() == [f"r{row}" for row in expected]
+
+
+def test_a_checkpoint_goes_on(members, expected, tmp_path):
+    parquet.write_table(list_table(members), tmp_path / "p.parquet", row_group_size=50)
+    options = {"columns": "m*", "checkpoint": tmp_path / "found"}
+    assert pick(tmp_path / "p.parquet", **options).rows.tolist() == expected
+    assert pick(tmp_path / "p.parquet", **options).rows.tolist() == expected
+    assert pick(members, checkpoint=tmp_path / "of arrays").rows.tolist() == expected
+
+
+def test_chunks(members, expected):
+    parts = np.array_split(np.arange(N_ROWS), 4)
+    assert pick(members[:, part] for part in parts).rows.tolist() == expected
+    frame = frame_of(members)
+    chunks = (frame.iloc[part] for part in parts)
+    assert pick(chunks, columns=["a_*", "b_*"], id_column="id").ids.tolist() == [
+        f"r{row}" for row in expected
+    ]
+
+
+def test_a_frame_beside_arrays_has_ids_and_features(members):
+    features = np.random.default_rng(1).normal(size=(N_ROWS, 4))
+    plain = pick(members, strategy="spread", features=features)
+    frame = frame_of(members)[["id", "text"]].assign(vector=list(features))
+    batch = pick(members, strategy="spread", features="vector", pool=frame, id_column="id", keep="text")
+    assert batch.rows.tolist() == plain.rows.tolist()
+    assert batch.ids.tolist() == [f"r{row}" for row in plain.rows]
+    table = list_table(members).append_column("vector", pa.array(features.tolist()))
+    assert (
+        pick(table, columns="m*", features="vector", strategy="spread").rows.tolist() == plain.rows.tolist()
+    )
+    again = pick(members, strategy="spread", features=features, exclude=plain.rows[:5])
+    assert not set(again.rows) & set(plain.rows[:5])
+
+
+def test_the_base_of_a_table(members):
+    table = list_table(members)
+    batch = pick(table, columns="m0", base="m1", strategy="margin", id_column="id")
+    assert batch.rows.tolist() == pick(members[1], strategy="margin").rows.tolist()
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        (
+            (
+                "Column 'q_*' is not in the pool (columns: 'id', 'text', 'a_cat', 'a_dog', 'a_owl', 'b_cat', 'b_dog', "
+                "'b_owl')."
+            ),
+            {"columns": "q_*"},
+        ),
+        (
+            (
+                "The columns 'text', 'a_cat', 'a_dog', 'a_owl', 'b_cat', 'b_dog', 'b_owl' are not all numbers, nor "
+                "all lists of them. Name those that hold the probabilities with columns=[...]."
+            ),
+            {},
+        ),
+        (
+            (
+                "One model has columns for 'cat', 'dog', 'owl', and another for 'wl'. Models must tell of the "
+                "same classes."
+            ),
+            {"columns": ["a_*", "b_o*"]},
+        ),
+        (
+            "What was given has different numbers of classes (a_cat, a_dog: 2; b_cat: 1). Give the same ones in all.",
+            {"columns": [["a_cat", "a_dog"], ["b_cat"]]},
+        ),
+        (
+            "pool= is for arrays of probabilities. Frames and files have their other columns themselves: leave it out.",
+            {"columns": "a_*", "pool": pd.DataFrame({"id": [1]})},
+        ),
+    ],
+)
+def test_columns_that_cannot_be_meant(members, message, options):
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(frame_of(members), id_column="id", **options)
