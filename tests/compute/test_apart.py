@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from brute_force import Apart, squared_distance
+from brute_force_apart import Apart, squared_distance
 from minmargin.compute import Embedding, models, pick_apart
 from minmargin.compute.apart import PlainDistances
 from minmargin.compute.cpu.apart import DenseDistances, SparseDistances
@@ -89,6 +89,7 @@ def test_every_way_picks_what_the_oracle_picks(seed, n, n_left, n_right, n_picks
     extreme=st.sampled_from([0.0, BELOW_ONE]),
     digits=st.sampled_from([0, None]),
 )
+@example(seed=7, extreme=0.0, digits=0)  # no bound is left when all are brought up to date
 def test_numbers_at_the_ends_of_chance_pick_what_the_oracle_picks(seed, extreme, digits):
     """Then rounding may lead past the last candidate of a block, or of all; there are three blocks."""
     embedding = factors(seed, 1100, 1, 1, digits)
