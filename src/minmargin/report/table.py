@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ class TableColumn:
     cells: Sequence[Cell | Picture | None]
     kind: str
 
-    @property
+    @functools.cached_property  # the page asks for every cell
     def long(self) -> bool:
         """Whether it holds texts to read, and not only names, addresses and the like."""
         return self.kind == "sentence" or (
