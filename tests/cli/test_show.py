@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from rich.console import Console
 
@@ -117,6 +118,15 @@ def test_a_warning_is_one_line_in_the_words_of_the_command_line(files, capsys):
     )
 
 
+@pytest.fixture(params=[1, 2])
+def arrow_threads(request):
+    n_threads = pa.cpu_count()
+    pa.set_cpu_count(request.param)
+    yield
+    pa.set_cpu_count(n_threads)
+
+
+@pytest.mark.usefixtures("arrow_threads")
 def test_a_wrong_cell_of_a_csv_is_named_by_its_column(files, capsys):
     path = Path("pool/part.csv")
     # Past the first block of the file, from which the types are guessed.

@@ -216,7 +216,11 @@ class CsvFile:
 
     def _explain(self, reason: str) -> str:
         """Return Arrow's reason with the column's name in place of its number."""
-        found = re.match(r"In CSV column #(\d+): CSV conversion error to (\w+): invalid value '(.*)'", reason)
+        # Where Arrow reads with one thread, it tells the row, too.
+        found = re.match(
+            r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): invalid value '(.*)'",
+            reason,
+        )
         if found is None or self.arrow is None:
             return reason
         name = self.arrow.names[int(found[1])]
