@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 import subprocess
@@ -38,6 +39,7 @@ OPTIONAL = [
 ROOT = SOURCE.parents[1]
 
 
+@functools.cache
 def rooms() -> list[list[str]]:
     """Return the rows of the map in CONTRIBUTING: in each, units of the package that may import one another."""
     rows = re.findall(r"^\| (`.*?) \|", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)
@@ -120,8 +122,13 @@ def test_help_shows_what_is_taken_by_a_name_of_the_typing_module(function: Calla
 DOORS = {("batch/batch.py", "report")}
 
 
+@functools.cache
+def nodes_of(path):
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
 def imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("minmargin"):
             inner = node.module.split(".")[1:]
             yield from inner[:1] or [alias.name for alias in node.names]
@@ -159,7 +166,7 @@ PAST_THE_DOOR: dict[tuple[str, str], str] = {
     ids=lambda p: str(p.relative_to(SOURCE)),
 )
 def test_other_rooms_enter_the_machine_room_by_its_door(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module == "minmargin.compute":
             assert {alias.name for alias in node.names} <= set(compute.__all__)
         modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -36,7 +36,7 @@ def select(folder=None, batch_size=20, *, pool=POOL, random_state=0, **settings)
     return mm.select(X, Y, pool, batch_size, random_state=random_state, checkpoint=folder, **settings)
 
 
-def interrupted_at(done, folder, **settings):
+def interrupted_at(done, folder, *, select=select, **settings):
     def interrupt(stage, rows, total):
         if stage == "scanning" and rows >= done:
             raise KeyboardInterrupt
@@ -158,7 +158,12 @@ def test_threads_and_chunks_may_differ(tmp_path):
 
 
 def test_damage_is_found(tmp_path):
-    interrupted_at(300, tmp_path)
+    committee = mm.fit_committee(X, Y, n_models=5, random_state=0)
+
+    def select(folder=None, **settings):
+        return committee.select(POOL, 20, checkpoint=folder, **settings)
+
+    interrupted_at(300, tmp_path, select=select)
     saved = {path: path.read_bytes() for path in tmp_path.iterdir() if path.name != "lock"}
     assert len(saved) == 2
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from dataclasses import dataclass
 
@@ -25,7 +26,21 @@ from minmargin.strategies import BUILT_IN
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 X, Y, POOL = DIGITS[:200], NUMBERS[:200], DIGITS[200:]
 
+NAMES = [f"p{place}" for place in range(64)]
+
 pytestmark = pytest.mark.usefixtures("large_work")
+
+
+@functools.cache
+def trained(learner="logistic", form="array", n_models=25):
+    """Return a committee, which no selection changes: one for all tests that want the same."""
+    model = DecisionTreeClassifier(max_depth=5) if learner == "tree" else learner
+    labeled = {
+        "array": lambda: X,
+        "sparse": lambda: sparse.csr_array(X),
+        "frame": lambda: pd.DataFrame(X, columns=NAMES),
+    }[form]()
+    return mm.fit_committee(labeled, Y, learner=model, n_models=n_models, random_state=0)
 
 
 def _loaded(content):
@@ -69,7 +84,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("strategy", BUILT_IN)
 def test_every_strategy(strategy):
-    committee = mm.fit_committee(X, Y, random_state=0)
+    committee = trained()
     here = committee.select(POOL, 30, strategy=made(strategy))
     there = committee.select(POOL, 30, strategy=made(strategy), engine=Elsewhere())
     same(there, here)
@@ -79,7 +94,7 @@ def test_every_strategy(strategy):
 
 @pytest.mark.parametrize("strategy", BUILT_IN)
 def test_every_strategy_passes_over_copies_elsewhere_too(strategy):
-    committee = mm.fit_committee(X, Y, random_state=0)
+    committee = trained()
     pool = np.tile(POOL[:300], (4, 1))
     settings = {"strategy": made(strategy), "distinct": True}
     here = committee.select(pool, 100, **settings)
@@ -94,19 +109,16 @@ def test_every_strategy_passes_over_copies_elsewhere_too(strategy):
 def test_models_that_see_blocks_and_rows_that_are_sparse(learner, strategy):
     """Fragments of a model that depends on its rows' places begin where its blocks do."""
     pool = sparse.csr_array(POOL) if learner == "sparse" else POOL
-    labeled = sparse.csr_array(X) if learner == "sparse" else X
-    model = "logistic" if learner == "sparse" else DecisionTreeClassifier(max_depth=5)
-    committee = mm.fit_committee(labeled, Y, learner=model, random_state=0)
+    committee = trained(form="sparse") if learner == "sparse" else trained(learner)
     here = committee.select(pool, 30, strategy=strategy)
     same(committee.select(pool, 30, strategy=strategy, engine=Elsewhere()), here)
 
 
 def test_ids_and_other_columns_come_along():
-    names = [f"p{place}" for place in range(64)]
-    frame = pd.DataFrame(POOL, columns=names).assign(
+    frame = pd.DataFrame(POOL, columns=NAMES).assign(
         id=[f"r{row:05d}" for row in range(len(POOL))], big=2**60 + np.arange(len(POOL))
     )
-    committee = mm.fit_committee(pd.DataFrame(X, columns=names), Y, random_state=0)
+    committee = trained(form="frame")
     here = committee.select(frame, 20, id_column="id", keep=["big"])
     same(committee.select(frame, 20, id_column="id", keep=["big"], engine=Elsewhere()), here)
 
@@ -114,10 +126,8 @@ def test_ids_and_other_columns_come_along():
 @pytest.mark.parametrize("strategy", ["min-margin", "random-margin-mix", "k-centers"])
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
 def test_excluded_rows_travel_with_the_scan(learner, strategy):
-    names = [f"p{place}" for place in range(64)]
-    frame = pd.DataFrame(POOL, columns=names).assign(id=[f"r{row:05d}" for row in range(len(POOL))])
-    model = DecisionTreeClassifier(max_depth=5) if learner == "tree" else learner
-    committee = mm.fit_committee(pd.DataFrame(X, columns=names), Y, learner=model, n_models=5, random_state=0)
+    frame = pd.DataFrame(POOL, columns=NAMES).assign(id=[f"r{row:05d}" for row in range(len(POOL))])
+    committee = trained(learner, "frame", n_models=5)
     settings = {"strategy": strategy, "id_column": "id"}
     out = committee.select(frame, 300, **settings).ids
     here = committee.select(frame, 30, exclude=out, **settings)
@@ -129,9 +139,8 @@ def test_excluded_rows_travel_with_the_scan(learner, strategy):
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "npy", "dataset"])
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
 def test_files_of_every_format(kind, learner, tmp_path):
-    names = [f"p{place}" for place in range(64)]
     for number, some in enumerate(np.array_split(POOL, 3)):
-        frame = pd.DataFrame(some, columns=names)
+        frame = pd.DataFrame(some, columns=NAMES)
         path = tmp_path / f"part-{number}"
         if kind == "csv":
             frame.to_csv(path.with_suffix(".csv"), index=False)
@@ -144,15 +153,13 @@ def test_files_of_every_format(kind, learner, tmp_path):
         else:
             frame.to_parquet(path.with_suffix(".parquet"), row_group_size=150)
     pool = ds.dataset(tmp_path) if kind == "dataset" else str(tmp_path / "part-*")
-    labeled = X if kind == "npy" else pd.DataFrame(X, columns=names)
-    model = DecisionTreeClassifier(max_depth=5) if learner == "tree" else learner
-    committee = mm.fit_committee(labeled, Y, learner=model, random_state=0, n_models=5)
+    committee = trained(learner, "array" if kind == "npy" else "frame", n_models=5)
     here = committee.select(pool, 30)
     same(committee.select(pool, 30, engine=Elsewhere()), here)
 
 
 def test_a_fragment_that_comes_twice_counts_once():
-    committee = mm.fit_committee(X, Y, random_state=0)
+    committee = trained()
     here = committee.select(POOL, 30)
     there = committee.select(POOL, 30, engine=Elsewhere(twice=True))
     same(there, here)
@@ -160,7 +167,7 @@ def test_a_fragment_that_comes_twice_counts_once():
 
 
 def test_a_stream_cannot_be_cut():
-    committee = mm.fit_committee(X, Y, random_state=0)
+    committee = trained()
     with pytest.raises(InputError, match="can be read once"):
         committee.select((POOL[start : start + 100] for start in range(0, 1000, 100)), 5, engine=Elsewhere())
 
