@@ -259,18 +259,20 @@ def pick_centers(pool, batch_size):
 
 
 def pick_greedily(pool, centers, score_of, batch_size):
-    """Return the greedy batch, with every cosine computed anew for every pick: O(B^2 n D)."""
+    """Return the greedy batch: before every pick, each row's highest cosine of those with all centers so far."""
     pool = pool.without_copies(pool.scores(ROW_SCORES["margin"]))
     vectors = dense(pool.vectors)
+    cosines = [[cosine(z, s) for s in centers] for z in vectors]
     picked, scores = [], []
     for _ in range(batch_size):
-        closest = np.array([max((cosine(z, s) for s in centers), default=0.0) for z in vectors])
+        closest = np.array([max(of_row, default=0.0) for of_row in cosines])
         score = score_of(closest)
         score[[*picked, *pool.out]] = np.inf
         best = in_order(score, pool.seed)[0]
         picked.append(best)
         scores.append(score[best])
-        centers.append(vectors[best])
+        for of_row, z in zip(cosines, vectors, strict=True):
+            of_row.append(cosine(z, vectors[best]))
     return np.array(picked), np.array(scores)
 
 
