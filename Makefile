@@ -32,12 +32,16 @@ demo: $(VENV)/installed  ## pick a batch from data that ships inside scikit-lear
 
 # Tests of one file stay together in one process, which shares their fixtures, until another has nothing left to do.
 PARALLEL := --numprocesses auto --dist worksteal
+# Each process has a core to itself. Threads that libraries start for all cores, in each of them, would mostly wait for each
+# other: OpenBLAS starts none, and those of OpenMP sleep while they wait. (One thread of OpenMP would be one of Arrow, too.)
+test test-docs test-torch: export OPENBLAS_NUM_THREADS = 1
+test test-docs test-torch: export OMP_WAIT_POLICY = passive
 # What runs as it stands on the pages takes as long as users wait for it, and goes by itself.
 PAGES := README.md CONTRIBUTING.md docs tests/docs/test_blocks.py
 
 # To count what is covered takes half as long again: CI asks for it, with COVERAGE=95.
 test: $(VENV)/installed-dev  ## run all tests, and the examples in docstrings; COVERAGE=95 fails below 95% coverage
-	$(BIN)/python -m pytest $(PARALLEL) $(PAGES:%=--ignore=%) \
+	$(BIN)/python -m pytest $(PARALLEL) tests src --ignore=tests/docs/test_blocks.py \
 		$(if $(COVERAGE),--cov --cov-report=term-missing --cov-fail-under=$(COVERAGE))
 
 test-docs: $(VENV)/installed-dev  ## run every example and command of README, CONTRIBUTING and docs
