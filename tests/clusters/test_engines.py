@@ -191,3 +191,30 @@ def test_what_goes_wrong_elsewhere_is_told_here(cluster, committee, files):
 
     with pytest.raises(Exception, match="no such score"):
         committee.select(files, 40, strategy=fails, engine=cluster.engine)
+
+
+@pytest.mark.parametrize("strategy", ["min-margin", "spread"])
+def test_probabilities_that_are_given(strategy, cluster, tmp_path):
+    """From arrays side by side, and from list columns of a file."""
+    rng = np.random.default_rng(0)
+    members, features = (
+        rng.dirichlet(np.ones(4), size=(2, 9000)).astype(np.float32),
+        rng.normal(size=(9000, 3)),
+    )
+    options = {"strategy": strategy, "random_state": 1}
+    here = mm.select_from_probabilities(members, 40, features=features, **options)
+    there = mm.select_from_probabilities(members, 40, features=features, engine=cluster.engine, **options)
+    assert there.rows.tolist() == here.rows.tolist()
+    assert there.scores.tolist() == here.scores.tolist()
+    arrays = {"first": members[0], "second": members[1], "vector": features}
+    table = pa.table({name: pa.array(list(array)) for name, array in arrays.items()})
+    pq.write_table(table, tmp_path / "p.parquet", row_group_size=1000)
+    stored = mm.select_from_probabilities(
+        tmp_path / "p.parquet",
+        40,
+        columns=["first", "second"],
+        features="vector",
+        engine=cluster.engine,
+        **options,
+    )
+    assert stored.rows.tolist() == here.rows.tolist()
