@@ -169,7 +169,13 @@ LEARNERS = {
     "svm of two classes": SVC(),
 }
 #: These need torch, so `make test-torch` runs them, in test_network_learners.py.
-NETWORK_LEARNERS = {"mlp": "mlp", "small mlp": mm.MLPLearner(hidden=(7, 3), epochs=20)}
+NETWORK_LEARNERS = {
+    "mlp": "mlp",
+    "small mlp": mm.MLPLearner(hidden=(7, 3), epochs=20),
+    "mlp with empty classes": mm.MLPLearner(hidden=(7,), epochs=5),
+}
+#: Classes that may occur in these data, some of them before and between those that rows have.
+EVERY_CLASS = ["0", "a", "b", "ba", "c"]
 
 
 def pools_for(learner):
@@ -182,8 +188,10 @@ def pools_for(learner):
 
 
 @functools.cache
-def committee(learner, *, named):
+def committee(learner, *, named, classes=None):
     X, y, _ = data()
+    if "empty classes" in learner:
+        classes = tuple(EVERY_CLASS)
     rows = pd.DataFrame(X, columns=NAMES) if named else X
     if learner == "text":
         rows = pd.DataFrame({"text": texts(X)}) if named else texts(X)
@@ -191,7 +199,14 @@ def committee(learner, *, named):
         y = np.where(y == "c", "a", y)
     model = {**LEARNERS, **NETWORK_LEARNERS}[learner]
     return mm.fit_committee(
-        rows, y, learner=model, n_models=N_MODELS, random_state=SEED, n_jobs=1, device="cpu"
+        rows,
+        y,
+        classes=classes,
+        learner=model,
+        n_models=N_MODELS,
+        random_state=SEED,
+        n_jobs=1,
+        device="cpu",
     )
 
 

@@ -28,7 +28,7 @@ from minmargin.data.schema import (
     require_numbers,
     schema_of,
 )
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, listing, nearest
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools import is_path, read_frame
 from minmargin.seeds import SeedTree
@@ -44,8 +44,10 @@ class LabeledSet:
         one_column: whether the caller named a single column, to be handed over one-dimensional.
         from_files: whether the rows were read from files, so that no kind of frame was chosen.
         y: (N,) the labels as given.
-        classes: (C,) the classes, sorted.
+        classes: (C,) the classes that models are to tell apart, sorted; some may be empty, with no row yet.
         codes: (N,) each label's place in `classes`.
+        set_aside: empty classes that are not among `classes`, since the learner cannot score them; None if there are
+            none.
     """
 
     rows: Rows
@@ -55,6 +57,7 @@ class LabeledSet:
     y: NDArray[Any]
     classes: NDArray[Any]
     codes: NDArray[np.intp]
+    set_aside: NDArray[Any] | None = None
 
     @classmethod
     def of(
@@ -62,10 +65,14 @@ class LabeledSet:
         X: Any,
         y: Any,
         *,
+        classes: Any = None,
         features: str | Sequence[str] | None = None,
         not_features: Sequence[str] = (),
     ) -> LabeledSet:
-        """Return the labeled set of rows and labels, or of a frame or file with a label column."""
+        """Return the labeled set of rows and labels, or of a frame or file with a label column.
+
+        `classes` are all that may occur; None stands for those of the labels.
+        """
         from_files = is_path(X)
         rows = read_frame(X) if from_files else as_rows(X, "The labeled set")
         if isinstance(y, str):
@@ -73,9 +80,24 @@ class LabeledSet:
             not_features = (*not_features, y)
         else:
             labels = as_labels(y)
-        classes, codes = encode_labels(labels, count_rows(rows))
+        known, codes = encode_labels(labels, count_rows(rows))
+        if classes is not None:
+            known, codes = with_classes(classes, known, codes)
         columns = _feature_columns(rows, features, not_features)
-        return cls(rows, columns, isinstance(features, str), from_files, labels, classes, codes)
+        return cls(rows, columns, isinstance(features, str), from_files, labels, known, codes)
+
+    @property
+    def every_class(self) -> NDArray[Any]:
+        """(C,) all classes that may occur, sorted: also those that are set aside."""
+        return self.classes if self.set_aside is None else np.union1d(self.classes, self.set_aside)
+
+    def setting_empty_aside(self) -> LabeledSet:
+        """Return the same rows for a learner that scores only classes it has seen."""
+        seen, codes = np.unique(self.codes, return_inverse=True)
+        if len(seen) == len(self.classes):
+            return self
+        empty = np.delete(self.classes, seen)
+        return replace(self, classes=self.classes[seen], codes=codes, set_aside=empty)
 
     def require_table(self) -> None:
         """Raise an error for an array with more than two dimensions, which few learners take."""
@@ -120,7 +142,8 @@ class LabeledSet:
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this labeled set."""
-        counts = {str(name): int(n) for name, n in zip(self.classes.tolist(), self.counts, strict=True)}
+        rows = dict(zip(self.classes.tolist(), self.counts.tolist(), strict=True))
+        counts = {str(name): rows.get(name, 0) for name in self.every_class.tolist()}
         return {
             "rows": len(self.codes),
             "class_counts": counts,
@@ -210,7 +233,61 @@ def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[n
     return classes, codes
 
 
-def _as_list(y: Any) -> list[Any]:
+def with_classes(
+    classes: Any, known: NDArray[Any], codes: NDArray[np.intp]
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return all classes that may occur, sorted, and each label's place among them.
+
+    Args:
+        classes: the classes as the caller gave them.
+        known: (C,) the classes of the labels, sorted.
+        codes: (N,) each label's place among them.
+    """
+    if isinstance(classes, (str, bytes)):
+        raise InputError(f"classes={classes!r} is one class. Use a list: classes=[{classes!r}, ...].")
+    given = _like_labels(_as_list(classes, "classes", "the classes that may occur"), known)
+    missing = [label for label in known.tolist() if label not in set(given)]
+    if missing:
+        raise InputError(
+            f"The labeled set has label {missing[0]!r}, which is not among the classes given ({listing(given)})."
+            f"{nearest(str(missing[0]), map(str, given))} Mend the label, or add it to classes=[...]."
+        )
+    every = np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
+    return every, np.searchsorted(every, known)[codes]
+
+
+def _like_labels(given: list[Any], known: NDArray[Any]) -> list[Any]:
+    """Return classes as values of the labels' type: a command line has nothing but texts."""
+    kind, alike = type(known.tolist()[0]), []
+    for name in given:
+        value = _read_as(name, kind) if isinstance(name, str) else name
+        whole = kind is int and type(value) is float and value.is_integer()
+        value = kind(value) if whole or (kind is float and type(value) is int) else value
+        if is_missing(value) or type(value) is not kind:
+            raise InputError(
+                f"classes has {name!r}, and the labels are of type {kind.__name__}. Give classes of that type."
+            )
+        alike.append(value)
+    return alike
+
+
+def _read_as(text: str, kind: type) -> Any:
+    """Return the number, or the truth, that a text stands for; the text itself if it stands for none.
+
+    >>> _read_as("7", int), _read_as("seven", int), _read_as("False", bool)
+    (7, 'seven', False)
+    """
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    try:
+        return kind(text) if kind in {int, float} else text
+    except ValueError:
+        return text
+
+
+def _as_list(
+    y: Any, name: str = "y", wanted: str = "one label a row, or the name of the label column"
+) -> list[Any]:
     native = nw.from_native(y, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame) and native.shape[1] == 1:
         native = native[native.columns[0]]
@@ -219,7 +296,7 @@ def _as_list(y: Any) -> list[Any]:
     if hasattr(y, "to_pylist"):  # an Arrow array
         return list(y.to_pylist())
     if isinstance(native, nw.DataFrame) or not isinstance(y, Iterable):
-        raise InputError(f"y is a {type(y).__name__}. Pass one label a row, or the name of the label column.")
+        raise InputError(f"{name} is a {type(y).__name__}. Pass {wanted}.")
     return [value.item() if isinstance(value, np.generic) else value for value in y]
 
 
@@ -241,6 +318,7 @@ def draw_sizes(
 ) -> NDArray[np.int64]:
     """Return how many rows a member draws of each class: floor(fraction * count) (Algorithm 1).
 
+    Of an empty class that is none.
     The fraction is taken as the decimal it was written as, so 0.29 of 100 rows is 29 of them
     although the nearest float lies below.
 
@@ -252,10 +330,11 @@ def draw_sizes(
         raise InputError(f"bootstrap_fraction={fraction!r} must be a number above 0; 1.0 is usual.")
     exact = Fraction(repr(float(fraction)))
     sizes = np.array([math.floor(exact * int(count)) for count in counts], dtype=np.int64)
-    if not sizes.all():
-        lost = int(np.flatnonzero(sizes == 0)[0])
+    drawn_out = (sizes == 0) & (counts > 0)
+    if drawn_out.any():
+        lost = int(np.flatnonzero(drawn_out)[0])
         name = lost if class_names is None else class_names[lost]
-        rarest = int(counts.min())
+        rarest = int(counts[counts > 0].min())
         smallest = math.ceil(10_000 / rarest) / 10_000
         raise InputError(
             f"bootstrap_fraction={fraction!r} draws no row of class {name!r}, which has "
@@ -284,6 +363,8 @@ class Bootstrap:
         rng = self.seeds.bootstrap(member)
         draws = []
         for code, size in enumerate(self.sizes):
+            if size == 0:  # an empty class
+                continue
             rows = np.flatnonzero(self.codes == code)
             draws.append(rows[rng.integers(0, len(rows), size=int(size))])
         return np.concatenate(draws)

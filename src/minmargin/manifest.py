@@ -103,6 +103,11 @@ def classes_of(manifest: Mapping[str, Any]) -> list[str]:
     return list(manifest.get("classes") or labeled_part(manifest).get("class_counts", ()))
 
 
+def empty_classes(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the classes that nobody has labeled yet, as texts."""
+    return [name for name, n in labeled_part(manifest).get("class_counts", {}).items() if n == 0]
+
+
 def fingerprint_rows(rows: Rows) -> str:
     """Return a hash of the shape, types and sampled rows of rows in memory."""
     n = count_rows(rows)

@@ -141,3 +141,19 @@ def test_a_changed_batch_file_is_refused(begin):
     with pytest.raises(mm.InputError) as caught:
         campaign.batch()
     assert str(caught.value) == f"{str(path)!r} was changed since it was written. Put back a copy."
+
+
+def test_a_round_knows_the_classes_that_nobody_has_labeled_yet(begin):
+    campaign = begin(classes=["lily"], folds=3)
+    batch = campaign.next(n_jobs=1)
+    assert batch.manifest["classes"] == ["lily", "setosa", "versicolor", "virginica"]
+    assert batch.manifest["labeled"]["class_counts"]["lily"] == 0
+    first, *others = answers(batch)
+    campaign.add_labels({first: "lily", **{each: TRUTH[each] for each in others}}, n_jobs=1)
+    assert campaign.empty_classes == []
+    assert campaign.next(n_jobs=1).manifest["labeled"]["class_counts"]["lily"] == 1
+
+
+def test_a_round_is_the_same_whether_or_not_a_class_without_labels_was_named(begin):
+    plain, named = begin("plain"), begin(classes=["lily"])
+    assert plain.next(n_jobs=1) == named.next(n_jobs=1)

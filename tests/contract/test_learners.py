@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import brute_force
 import minmargin as mm
-from contract_cases import LEARNERS, check, committee, pools_for
+from contract_cases import EVERY_CLASS, LEARNERS, check, committee, data, pools_for, texts
 from minmargin.strategies import BUILT_IN
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
@@ -40,3 +41,18 @@ def test_every_strategy_with_every_learner(learner, strategy, pool_kind, request
             check(learner, strategy, pool_kind)
     else:
         check(learner, strategy, pool_kind)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_empty_classes_leave_the_batch_as_it_is_and_score_lowest(learner):
+    """None of these learners can tell of a class that no row has."""
+    plain, wide = (committee(learner, named=False, classes=each) for each in (None, tuple(EVERY_CLASS)))
+    pool = texts(data()[2]) if learner == "text" else data()[2]
+    assert wide.classes_.tolist() == EVERY_CLASS
+    assert wide.select(pool, 9) == plain.select(pool, 9)
+    scores = wide.class_scores(pool)
+    seen = np.isin(EVERY_CLASS, plain.classes_)
+    np.testing.assert_array_equal(scores[:, seen], plain.class_scores(pool))
+    assert (scores[:, ~seen].max(axis=1) <= scores[:, seen].min(axis=1)).all()
+    if wide.scorer.probabilistic:
+        assert not scores[:, ~seen].any()

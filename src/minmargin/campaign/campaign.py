@@ -311,7 +311,7 @@ class Campaign:
         learner = self._find_learner()
         if learner is None:  # an object that only the one who began the campaign has
             return
-        examiner = Examiner(self.settings, learner, self._files.held_out_path, execution)
+        examiner = Examiner(self.settings, learner, self._files.held_out_path, execution, self.classes)
         states = {made.addition for made in self._journal.rounds()} | {self._journal.last_addition()}
         for addition in sorted(states - self._journal.measurements().keys()):
             table = self._files.labeled(addition)

@@ -21,7 +21,7 @@ from minmargin.committee.training import Training
 from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
 from minmargin.execution import Execution
-from minmargin.labeled import LabeledSet, encode_labels
+from minmargin.labeled import LabeledSet
 from minmargin.strategies import resolve_strategy
 
 
@@ -55,12 +55,14 @@ class Examiner:
         learner: what is trained.
         held_out: the file of held-out rows, where the settings say that there are any.
         execution: how the models are trained.
+        classes: all that may occur; None: those of the rows.
     """
 
     settings: Settings
     learner: Any
     held_out: Path
     execution: Execution
+    classes: Sequence[Any] | None = None
 
     def examine(self, table: pa.Table) -> Tally | None:
         """Return how often a base trained on these rows is right; None if nobody asked for it.
@@ -70,7 +72,7 @@ class Examiner:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
-            return self._examine(labeled_set(table, self.settings))
+            return self._examine(labeled_set(table, self.settings, self.classes))
 
     def _examine(self, labeled: LabeledSet) -> Tally | None:
         if self.settings.held_out:
@@ -129,16 +131,17 @@ def how_measured(settings: Settings) -> str:
     )
 
 
-def labeled_set(table: pa.Table, settings: Settings) -> LabeledSet:
+def labeled_set(table: pa.Table, settings: Settings, classes: Sequence[Any] | None = None) -> LabeledSet:
     """Return the labeled set of a table, treated as if it had come from a file."""
     features = settings.features if isinstance(settings.features, str) else list(settings.features)
-    return replace(LabeledSet.of(table, settings.label_column, features=features), from_files=True)
+    labeled = LabeledSet.of(table, settings.label_column, classes=classes, features=features)
+    return replace(labeled, from_files=True)
 
 
 def _part(labeled: LabeledSet, index: NDArray[np.intp]) -> LabeledSet:
-    y = labeled.y[index]
-    classes, codes = encode_labels(y, len(y))
-    return replace(labeled, rows=take_rows(labeled.rows, index), y=y, classes=classes, codes=codes)
+    """Return the labeled set of some rows; classes that none of them has are empty."""
+    rows = take_rows(labeled.rows, index)
+    return replace(labeled, rows=rows, y=labeled.y[index], codes=labeled.codes[index])
 
 
 def _folds(codes: NDArray[np.intp], n_folds: int, seed: int) -> list[NDArray[np.intp]]:

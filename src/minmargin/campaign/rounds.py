@@ -50,6 +50,7 @@ def next_round(
         settings.label_column,
         pool,
         batch_size,
+        classes=[from_text(name, settings.label_kind) for name in journal.classes()],
         strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
         learner=learner,
         n_models=settings.n_models,

@@ -87,6 +87,13 @@ def select_command(
     base: BaseColumns = None,
     batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="All classes that may occur, labeled or not, comma-separated or repeated; default: the labels.",
+        ),
+    ] = None,
     strategy: StrategyOption = "min-margin",
     strategy_option: StrategyOptions = None,
     learner: LearnerOption = "logistic",
@@ -138,6 +145,7 @@ def select_command(
     options = strategy_options(strategy, strategy_option, prefilter)
     with progress_bars() as progress, _told_how_to_go_on(checkpoint):
         of_pool = _OfPool(
+            classes=split(classes),
             strategy=resolve_strategy(strategy, **options),
             random_state=seed,
             features=split(features),
@@ -189,6 +197,7 @@ def select_command(
 class _OfPool(ExecutionOptions):
     """What both ways of selecting take."""
 
+    classes: list[str] | None
     strategy: Strategy
     random_state: int | None
     features: list[str] | None

@@ -13,6 +13,8 @@ from rich.table import Table
 
 from minmargin.batch import Batch, cell_text
 from minmargin.cli.manners import manners
+from minmargin.errors import listing
+from minmargin.manifest import empty_classes
 
 _WIDE = 1000  # columns in a pipe or a file, where nothing needs to be wrapped
 _N_SHOWN = 5
@@ -56,6 +58,9 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     if settings["strategy"] == "min-margin" and n_models > 1:
         deciding = len({int(member) for member in batch.member})
         console.print(f"The picks lie on the boundaries of {deciding} of {n_models} members.")
+    empty = empty_classes(batch.manifest)
+    if empty:
+        console.print(f"No labeled row has {escape(listing(empty))} yet.")
     n_equal = int((batch.scores == batch.scores[-1]).sum())
     if n_equal > 1:
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")

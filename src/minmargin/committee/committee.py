@@ -48,11 +48,13 @@ class Committee:
     """The base and the members. Make one with `fit_committee`, or get one back with `load_committee`.
 
     Attributes:
-        classes_: (C,) the classes, sorted.
+        classes_: (C,) the classes, sorted; also those that nobody has labeled yet.
         provenance: what is kept of the training.
         preprocessor: what makes numbers of rows before the models see them; None if nothing does.
         scorer: the trained models.
         training: the labeled set, the learner and the draws that it was trained with; None if it was loaded.
+        scored: the places in `classes_` of those that the models score; None: all of them. The others get the lowest
+            score: nobody could teach the models what they look like.
     """
 
     classes_: NDArray[Any]
@@ -61,11 +63,17 @@ class Committee:
     scorer: Scorer
     training: Training | None = None
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    scored: NDArray[np.intp] | None = None
 
     @property
     def n_models(self) -> int:
         """K: how many members there are besides the base."""
         return self.scorer.n_members
+
+    @property
+    def scored_classes(self) -> NDArray[Any]:
+        """The classes that the models score, sorted."""
+        return self.classes_ if self.scored is None else self.classes_[self.scored]
 
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
@@ -92,7 +100,8 @@ class Committee:
         """
         from minmargin.committee.storage.saving import save_committee  # noqa: PLC0415 - few committees are saved
 
-        return save_committee(folder, self.classes_, self.provenance, self.preprocessor, self.scorer)
+        parts = (self.provenance, self.preprocessor, self.scorer)
+        return save_committee(folder, self.classes_, self.scored, *parts)
 
     def score(
         self,
@@ -133,6 +142,7 @@ class Committee:
     ) -> NDArray[np.float64]:
         """Return (n, C): the class scores of every pool row under the base, or their mean over the members.
 
+        A class that the models do not score has 0, or 1 less than the row's lowest where there are no probabilities.
         They are probabilities, unless the learner has none. `of` is "base" or "members". The other arguments are those
         of `minmargin.select`.
         """
@@ -143,7 +153,13 @@ class Committee:
         if of == "base" and not self.provenance.has_base:
             raise InputError("of='base', and this committee has no base. Use of='members', their mean.")
         how = resolve_execution(n_jobs=n_jobs, chunk_size=chunk_size)
-        return self._scan(self.match(pool, features=features), how, device="cpu").class_scores(of)
+        scores = self._scan(self.match(pool, features=features), how, device="cpu").class_scores(of)
+        if self.scored is None:
+            return scores
+        lowest = np.zeros(len(scores)) if self.scorer.probabilistic else scores.min(axis=1) - 1.0
+        every = np.repeat(lowest[:, np.newaxis], len(self.classes_), axis=1)
+        every[:, self.scored] = scores
+        return every
 
     def predict(
         self,
@@ -261,7 +277,7 @@ class Committee:
         labeled = None if self.training is None else self.training.labeled
         return Batch.of(
             picks,
-            self.classes_,
+            self.scored_classes,
             id_column=id_column,
             manifest=make_manifest(
                 settings=settings,
@@ -274,7 +290,7 @@ class Committee:
                 stopwatch=stopwatch,
             ),
             integers=[column.name for column in columns if column.type_name == "Int64"],
-            origin=Origin(scan, strategy, self.classes_, labeled, self._labeled_vectors),
+            origin=Origin(scan, strategy, self.scored_classes, labeled, self._labeled_vectors),
         )
 
     def _shortlist(
@@ -328,7 +344,7 @@ class Committee:
             self.scorer,
             provenance.intake,
             self.preprocessor,
-            len(self.classes_),
+            len(self.scored_classes),
             provenance.seeds,
             provenance.has_base,
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
+import numpy as np
 from scipy import sparse
 
 from minmargin.checks import check_count
@@ -16,7 +17,7 @@ from minmargin.data.intake import Intake
 from minmargin.errors import InputError
 from minmargin.execution import Execution, TrainingOptions
 from minmargin.labeled import Bootstrap, LabeledSet, draw_sizes
-from minmargin.learners import Learner, Preprocessor, TextLearner, resolve_learner
+from minmargin.learners import ForeseeingLearner, Learner, Preprocessor, TextLearner, resolve_learner
 from minmargin.manifest import Stopwatch
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
@@ -46,6 +47,8 @@ class Training:
     ) -> Training:
         """Return the plan for training on this labeled set, or say why it cannot work."""
         resolved = resolve_learner(learner)
+        if not (isinstance(resolved, ForeseeingLearner) and resolved.scores_empty_classes):
+            labeled = labeled.setting_empty_aside()
         resolved.check(len(labeled.classes))
         if preprocess not in {"none", "auto"}:
             raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
@@ -97,13 +100,16 @@ class Training:
             labeled.describe,
             partial(scorer.vectors, X),
         )
-        return Committee(labeled.classes, provenance, preprocessor, scorer, self, stopwatch)
+        every = labeled.every_class
+        scored = None if labeled.set_aside is None else np.searchsorted(every, labeled.classes)
+        return Committee(every, provenance, preprocessor, scorer, self, stopwatch, scored)
 
 
 def fit_committee(
     X: RowsLike,
     y: LabelsLike,
     *,
+    classes: Iterable[object] | None = None,
     learner: LearnerLike = "logistic",
     n_models: int = 25,
     bootstrap_fraction: float = 1.0,
@@ -127,7 +133,8 @@ def fit_committee(
     """
     n_models = check_count("n_models", n_models, least=0, usual=25)
     how = resolve_execution(**execution)
-    labeled = LabeledSet.of(X, y, features=features, not_features=[] if id_column is None else [id_column])
+    not_features = [] if id_column is None else [id_column]
+    labeled = LabeledSet.of(X, y, classes=classes, features=features, not_features=not_features)
     training = Training.of(
         labeled,
         learner=learner,

@@ -9,6 +9,7 @@ from typing import Any
 from minmargin.errors import InputError, listing, nearest
 from minmargin.learners.base import (
     Embedder,
+    ForeseeingLearner,
     Learner,
     LearnerLike,
     LearnerName,
@@ -24,6 +25,7 @@ from minmargin.learners.text import TextLearner
 __all__ = [
     "LEARNERS",
     "Embedder",
+    "ForeseeingLearner",
     "Learner",
     "LearnerLike",
     "LearnerName",

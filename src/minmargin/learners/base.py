@@ -140,6 +140,16 @@ class Learner(Protocol):
         ...
 
 
+@runtime_checkable
+class ForeseeingLearner(Protocol):
+    """A learner whose models can have outputs for classes that no labeled row has yet."""
+
+    @property
+    def scores_empty_classes(self) -> bool:
+        """Whether `fit` may be given a labeled set with empty classes. Others are given the classes that have rows."""
+        ...
+
+
 class Classifier(Protocol):
     """A classifier or a pipeline of scikit-learn."""
 

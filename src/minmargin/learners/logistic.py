@@ -113,14 +113,19 @@ def row_weights(
     from sklearn.utils.class_weight import compute_class_weight  # noqa: PLC0415 - a selection may need none of it
 
     if isinstance(class_weight, Mapping):
-        unknown = [label for label in class_weight if label not in labeled.classes]
+        unknown = [label for label in class_weight if label not in labeled.every_class]
         if unknown:
             raise InputError(
                 f"class_weight has {listing(unknown)}, but the classes are "
-                f"{listing(labeled.classes.tolist())}. Use the labels as they are in y."
+                f"{listing(labeled.every_class.tolist())}. Use the labels as they are in y."
             )
-    by_class = compute_class_weight(class_weight, classes=labeled.classes, y=labeled.y, sample_weight=weights)
-    return np.asarray(weights * by_class[labeled.codes])
+    # scikit-learn refuses to weigh a class that no row has.
+    seen, places = np.unique(labeled.codes, return_inverse=True)
+    classes = labeled.classes[seen]
+    if isinstance(class_weight, Mapping):
+        class_weight = {label: weight for label, weight in class_weight.items() if label in classes}
+    by_class = compute_class_weight(class_weight, classes=classes, y=labeled.y, sample_weight=weights)
+    return np.asarray(weights * by_class[places])
 
 
 def warn_if_unconverged(gradients: NDArray[np.float64]) -> None:

@@ -56,6 +56,7 @@ class MLPLearner:
 
     probabilistic = True
     takes_sparse = False
+    scores_empty_classes = True
 
     def __post_init__(self) -> None:
         """Raise an error if a setting cannot be used."""

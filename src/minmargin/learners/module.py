@@ -67,6 +67,7 @@ class ModuleLearner:
 
     probabilistic = True
     takes_sparse = False
+    scores_empty_classes = True
 
     def __post_init__(self) -> None:
         """Raise an error for a setting that cannot be used."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from minmargin.manifest import classes_of, labeled_part
+from minmargin.manifest import classes_of, empty_classes, labeled_part
 from minmargin.report.pages import number
 from minmargin.report.spread import Compared
 from minmargin.report.survey import Survey
@@ -99,6 +99,7 @@ def settings_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         "preprocessing": settings.get("preprocess"),
         "seed": settings.get("seed"),
         "labeled rows": labeled.get("rows"),
+        "classes without labels": ", ".join(empty_classes(manifest)),
         "pool": pool.get("kind"),
         "excluded rows": (manifest.get("excluded") or {}).get("rows"),
         "copies passed over": manifest.get("copies_passed_over"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ def select(
     pool: PoolLike,
     batch_size: int,
     *,
+    classes: Iterable[object] | None = None,
     strategy: StrategyLike = "min-margin",
     learner: LearnerLike = "logistic",
     n_models: int = 25,
@@ -70,6 +71,8 @@ def select(
         pool: the candidates: anything X may be, a glob or list of files, an Arrow dataset, or an iterable of
             chunks. Frames and files are matched to X by column name; other columns are ignored.
         batch_size: B, how many rows to pick.
+        classes: all classes that may occur, those of y and others that nobody has labeled yet; by default those of y.
+            Networks have an output for each of them. Other learners give 0 to classes without labels.
         strategy: a name from `minmargin.strategies()`, a strategy object, or a function that takes
             `Candidates` and returns one float per row; lower is picked first.
         learner: "logistic", "text" for texts, "mlp", "random-forest", "gradient-boosting", any scikit-learn
@@ -117,7 +120,7 @@ def select(
         random_state = seed_of(execution.checkpoint)
     not_features = [] if id_column is None else [id_column]
     training = Training.of(
-        LabeledSet.of(X, y, features=features, not_features=not_features),
+        LabeledSet.of(X, y, classes=classes, features=features, not_features=not_features),
         learner=learner,
         bootstrap_fraction=bootstrap_fraction,
         random_state=random_state,

@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
+from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.memories import read_intake, unpack_classes, unpack_vectors
 from minmargin.committee.storage.saved import Saved
 from minmargin.committee.storage.scorers import unpack_scorer, vectors_width
@@ -38,7 +40,8 @@ def load_committee(folder: str | Path, *, trusted: Sequence[str] = ()) -> Commit
     intake = read_intake(content.inner("intake"))
     preprocess = content.choice("preprocess", ("none", "auto"))
     preprocessor, n_columns = _preprocessor(saved, intake, preprocess)
-    scorer, width = _scorer(saved, classes, n_columns, trusted)
+    scored = _scored(content, len(classes))
+    scorer, width = _scorer(saved, classes if scored is None else classes[scored], n_columns, trusted)
     fraction, seed = content.optional("bootstrap_fraction", float), content.size("seed")
     labeled = content.optional("labeled", dict)
     provenance = Provenance(
@@ -53,11 +56,23 @@ def load_committee(folder: str | Path, *, trusted: Sequence[str] = ()) -> Commit
         content.optional("has_base", bool) is not False,  # as in every committee before files said it
         partial(str, content.optional("identity", str) or ""),
     )
-    return Committee(classes, provenance, preprocessor, scorer)
+    return Committee(classes, provenance, preprocessor, scorer, scored=scored)
 
 
 def _no_labeled_set() -> None:
     """Return nothing: the models came without a labeled set."""
+
+
+def _scored(content: Fields, n_classes: int) -> NDArray[np.intp] | None:
+    """Return the places of the classes that the models score; None if they score all of them."""
+    if content.optional("scored", list) is None:
+        return None
+    places = content.each("scored", int)
+    if len(places) < 2 or places != sorted(set(places)) or places[0] < 0 or places[-1] >= n_classes:
+        raise content.wrong(
+            f"the classes that its models score are not two or more of {n_classes:,} in order"
+        )
+    return np.array(places, dtype=np.intp)
 
 
 def _preprocessor(saved: Saved, intake: Intake, preprocess: str) -> tuple[Preprocessor | None, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.committee.provenance import Provenance
@@ -20,11 +21,15 @@ from minmargin.manifest import describe_software
 def save_committee(
     folder: str | Path,
     classes: NDArray[Any],
+    scored: NDArray[np.intp] | None,
     provenance: Provenance,
     preprocessor: Preprocessor | None,
     scorer: Scorer,
 ) -> Path:
-    """Write the parts of a committee into a folder, whole or not at all, and return the folder."""
+    """Write the parts of a committee into a folder, whole or not at all, and return the folder.
+
+    `scored` are the places of the classes that the models score; None: of all.
+    """
     path = Path(folder)
     models, labels = pack_scorer(scorer), pack_classes(classes)
     tables = _pack_preprocessor(preprocessor)
@@ -36,6 +41,7 @@ def save_committee(
         "seed": provenance.seeds.root,
         "preprocess": provenance.preprocess,
         "sparse": provenance.sparse,
+        "scored": None if scored is None else scored.tolist(),
         "has_base": provenance.has_base,
         "identity": provenance.identity(),
         "labeled": provenance.labeled(),

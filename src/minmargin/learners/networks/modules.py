@@ -109,9 +109,11 @@ def check_module(module: Any, few: Examples, n_classes: int, recipe: Recipe) -> 
             f"{_name(module)} gives a {type(outputs).__name__}. Return a tensor of one number a row and class."
         )
     if outputs.shape != (n_rows, n_classes):
+        more = outputs.ndim == 2 and outputs.shape[0] == n_rows and outputs.shape[1] > n_classes
+        unseen = f" If it is to tell {outputs.shape[1]} classes apart, name them all with classes=[...]."
         raise InputError(
             f"{_name(module)} gives outputs of shape {tuple(outputs.shape)} for {n_rows} rows and {n_classes} "
-            f"classes. Its last layer needs {n_classes} outputs, one for each class."
+            f"classes. Its last layer needs {n_classes} outputs, one for each class.{unseen if more else ''}"
         )
     losses = recipe.loss(outputs, few.codes)
     shape = tuple(getattr(losses, "shape", ()))
