@@ -47,7 +47,7 @@ def complaint(**settings: Any) -> str:
 def test_every_label_must_be_among_them_and_the_nearest_is_named() -> None:
     assert complaint(classes=["setosa", "versicolour", "virginica"]) == (
         "The labeled set has label 'versicolor', which is not among the classes given ('setosa', 'versicolour', "
-        "'virginica'). Did you mean 'versicolour'? Mend the label, or add it to classes=[...]."
+        "'virginica'). Did you mean 'versicolour'? Mend it, or add it to classes=[...]."
     )
 
 
@@ -201,6 +201,6 @@ def test_the_command_line_takes_them(
     monkeypatch.setattr("sys.argv", [*command, "0,1"])
     assert cli.run() == 1
     assert capsys.readouterr().err == (
-        "minmargin: The labeled set has label 2, which is not among the classes given (0, 1). Mend the label, or add "
-        "it to --classes NAMES.\n"
+        "minmargin: The labeled set has label 2, which is not among the classes given (0, 1). Mend it, or add it to "
+        "--classes NAMES.\n"
     )

@@ -82,7 +82,8 @@ class LabeledSet:
             labels = as_labels(y)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is not None:
-            known, codes = with_classes(classes, known, codes)
+            every = as_classes(classes, known, "The labeled set has label")
+            known, codes = every, np.searchsorted(every, known)[codes]
         columns = _feature_columns(rows, features, not_features)
         return cls(rows, columns, isinstance(features, str), from_files, labels, known, codes)
 
@@ -233,15 +234,10 @@ def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[n
     return classes, codes
 
 
-def with_classes(
-    classes: Any, known: NDArray[Any], codes: NDArray[np.intp]
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return all classes that may occur, sorted, and each label's place among them.
+def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
+    """Return all classes that may occur, sorted, as the caller gave them; they must include the known ones.
 
-    Args:
-        classes: the classes as the caller gave them.
-        known: (C,) the classes of the labels, sorted.
-        codes: (N,) each label's place among them.
+    `have` is how an error begins that names one which is missing.
     """
     if isinstance(classes, (str, bytes)):
         raise InputError(f"classes={classes!r} is one class. Use a list: classes=[{classes!r}, ...].")
@@ -249,11 +245,10 @@ def with_classes(
     missing = [label for label in known.tolist() if label not in set(given)]
     if missing:
         raise InputError(
-            f"The labeled set has label {missing[0]!r}, which is not among the classes given ({listing(given)})."
-            f"{nearest(str(missing[0]), map(str, given))} Mend the label, or add it to classes=[...]."
+            f"{have} {missing[0]!r}, which is not among the classes given ({listing(given)})."
+            f"{nearest(str(missing[0]), map(str, given))} Mend it, or add it to classes=[...]."
         )
-    every = np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
-    return every, np.searchsorted(every, known)[codes]
+    return np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
 
 
 def _like_labels(given: list[Any], known: NDArray[Any]) -> list[Any]:

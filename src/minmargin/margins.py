@@ -197,6 +197,18 @@ def raise_to_cosines(X: Matrix, lengths: Floats, center: Floats, length: float, 
     closest[:] = np.where(cosines > closest, cosines, closest)  # what is no number raises nothing
 
 
+def among_all(scores: Floats, places: NDArray[np.intp], n_classes: int, *, probabilistic: bool) -> Floats:
+    """Return (n, C) class scores at their places among C classes, of which some have none.
+
+    Nothing is known to be less likely than those: they have 0, or 1 less than the row's lowest where scores are no
+    probabilities.
+    """
+    lowest = np.zeros(len(scores)) if probabilistic else scores.min(axis=1) - 1.0
+    every = np.repeat(lowest[:, np.newaxis], n_classes, axis=1)
+    every[:, places] = scores
+    return every
+
+
 def top_two(scores: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the classes with the highest and second-highest score; the earlier class wins a tie."""
     first = scores.argmax(axis=-1)

@@ -19,6 +19,7 @@ from minmargin.errors import InputError, warn
 from minmargin.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
+from minmargin.margins import among_all
 from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_few_distinct, too_large
 from minmargin.pools.files import stamps_of
 from minmargin.scan.checkpoint import Checkpoint
@@ -34,7 +35,7 @@ from minmargin.strategies import (
     distinct_rows,
     resolve_strategy,
 )
-from minmargin.typing import PoolLike, StrategyLike
+from minmargin.typing import PoolLike, Seed, StrategyLike
 
 if TYPE_CHECKING:
     from minmargin.committee.training import Training
@@ -45,7 +46,7 @@ _WORTH_A_GPU = 1 << 36
 
 @dataclass(frozen=True, repr=False)
 class Committee:
-    """The base and the members. Make one with `fit_committee`, or get one back with `load_committee`.
+    """The base and the members. Make one with `fit_committee` or `from_models`; `load_committee` gets one back.
 
     Attributes:
         classes_: (C,) the classes, sorted; also those that nobody has labeled yet.
@@ -53,8 +54,7 @@ class Committee:
         preprocessor: what makes numbers of rows before the models see them; None if nothing does.
         scorer: the trained models.
         training: the labeled set, the learner and the draws that it was trained with; None if it was loaded.
-        scored: the places in `classes_` of those that the models score; None: all of them. The others get the lowest
-            score: nobody could teach the models what they look like.
+        scored: the places in `classes_` of those that the models score; None: all of them.
     """
 
     classes_: NDArray[Any]
@@ -64,6 +64,29 @@ class Committee:
     training: Training | None = None
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
     scored: NDArray[np.intp] | None = None
+
+    @classmethod
+    def from_models(
+        cls,
+        models: Sequence[Any],
+        *,
+        base: Any = None,
+        classes: Sequence[Any] | None = None,
+        random_state: Seed = None,
+    ) -> Committee:
+        """Return a committee of models that are trained already; nothing is trained.
+
+        Args:
+            models: the members: anything with `predict_proba` or `decision_function`, as in scikit-learn.
+            base: the model that was trained on the whole labeled set. Without one, strategies of the base are refused,
+                and the members' mean predicts. One model alone is base and member.
+            classes: all classes that may occur. By default those of the models, which must agree. Models without
+                `classes_` give their probabilities in this order.
+            random_state: the seed by which ties are broken.
+        """
+        from minmargin.committee.given import committee_of  # noqa: PLC0415 - imports scikit-learn
+
+        return committee_of(models, base=base, classes=classes, random_state=random_state)
 
     @property
     def n_models(self) -> int:
@@ -100,8 +123,9 @@ class Committee:
         """
         from minmargin.committee.storage.saving import save_committee  # noqa: PLC0415 - few committees are saved
 
-        parts = (self.provenance, self.preprocessor, self.scorer)
-        return save_committee(folder, self.classes_, self.scored, *parts)
+        return save_committee(
+            folder, self.classes_, self.scored, self.provenance, self.preprocessor, self.scorer
+        )
 
     def score(
         self,
@@ -156,10 +180,7 @@ class Committee:
         scores = self._scan(self.match(pool, features=features), how, device="cpu").class_scores(of)
         if self.scored is None:
             return scores
-        lowest = np.zeros(len(scores)) if self.scorer.probabilistic else scores.min(axis=1) - 1.0
-        every = np.repeat(lowest[:, np.newaxis], len(self.classes_), axis=1)
-        every[:, self.scored] = scores
-        return every
+        return among_all(scores, self.scored, len(self.classes_), probabilistic=self.scorer.probabilistic)
 
     def predict(
         self,
@@ -191,8 +212,7 @@ class Committee:
     ) -> NDArray[np.float64]:
         """Return (n, C) the probabilities of every pool row, in the order of `classes_`.
 
-        The arguments are those of `class_scores`, and so is what is returned. Only a learner without probabilities is
-        refused.
+        It is `class_scores`, but that a learner without probabilities is refused.
         """
         if not self.scorer.probabilistic:
             raise InputError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -30,8 +30,9 @@ from minmargin.data.schema import (
 from minmargin.errors import InputError, listing, nearest
 
 #: matrix: 2-D numeric array; sparse: CSR; text: 1-D array of strings; objects: 2-D array of anything;
-#: frame: the labeled set's own kind of data frame; table: a narwhals frame, for our preprocessing.
-Form: TypeAlias = Literal["matrix", "sparse", "text", "objects", "frame", "table"]
+#: frame: the labeled set's own kind of data frame; table: a narwhals frame, for our preprocessing;
+#: any: as the pool has them, for models that were trained elsewhere.
+Form: TypeAlias = Literal["matrix", "sparse", "text", "objects", "frame", "table", "any"]
 
 
 class Converted(NamedTuple):
@@ -59,6 +60,9 @@ class Intake:
     backend: nw.Implementation | None = None
     missing: bool = False
 
+    #: Whose rows errors compare the pool with.
+    rows_of: ClassVar[str] = "labeled set"
+
     def match(
         self, pool: Schema, *, features: Sequence[str] | None = None, reserved: Sequence[str] = ()
     ) -> tuple[str, ...] | None:
@@ -81,7 +85,7 @@ class Intake:
     def _match_array(self, pool: Schema) -> None:
         if self.columns is not None and self.form != "text":
             raise InputError(
-                f"The labeled set has column names ({listing(c.name for c in self.columns)}) and the pool "
+                f"The {self.rows_of} has column names ({listing(c.name for c in self.columns)}) and the pool "
                 "has none. Give both as frames or files, or both as arrays."
             )
         if self.form == "text" and (pool.row_shape or self.width > 1):
@@ -89,13 +93,14 @@ class Intake:
             if self.columns is not None:
                 have = f"has texts in {listing(column.name for column in self.columns)}"
             raise InputError(
-                f"The labeled set {have}, and the pool is an array of shape {pool.shape}. Give both in the same form."
+                f"The {self.rows_of} {have}, and the pool is an array of shape {pool.shape}. Give both in the same "
+                "form."
             )
         if len(pool.row_shape or ()) > 1:
             raise not_a_table(pool.what, pool.shape or ())
         if pool.width != self.width and self.form != "text":
             raise InputError(
-                f"The pool has {pool.width:,} features and the labeled set has {self.width:,}. "
+                f"The pool has {pool.width:,} features and the {self.rows_of} has {self.width:,}. "
                 "Give both the same columns in the same order."
             )
 
@@ -103,19 +108,19 @@ class Intake:
         found = pool.find(wanted.name)
         if found is None:
             raise InputError(
-                f"Column {wanted.name!r} of the labeled set is not in the pool (columns: "
+                f"Column {wanted.name!r} of the {self.rows_of} is not in the pool (columns: "
                 f"{listing(pool.names)}).{nearest(wanted.name, pool.names)} Rename it, or leave it out "
                 "with features=[...]."
             )
         parsed_as_text = wanted.kind == "text" and not pool.parsed
         if found.kind not in {wanted.kind, "empty"} and not parsed_as_text:
             raise InputError(
-                f"Column {wanted.name!r} is {wanted.type_name} in the labeled set but {found.type_name} in "
+                f"Column {wanted.name!r} is {wanted.type_name} in the {self.rows_of} but {found.type_name} in "
                 "the pool. Cast it to the same type in both."
             )
         if found.width is not None and wanted.width is not None and found.width != wanted.width:
             raise InputError(
-                f"Embedding column {wanted.name!r} holds {wanted.width:,} numbers in the labeled set but "
+                f"Embedding column {wanted.name!r} holds {wanted.width:,} numbers in the {self.rows_of} but "
                 f"{found.width:,} in the pool. Use the same embedding for both."
             )
 
@@ -134,9 +139,9 @@ class Intake:
                 "one text column" if wanted == "text" else f"{self.width:,} numeric columns or one embedding"
             )
             raise InputError(
-                f"The labeled set is an array without column names, so the pool must have {need}, but it has "
+                f"The {self.rows_of} is an array without column names, so the pool must have {need}, but it has "
                 f"{listing(c.name for c in chosen)}. Name the pool's columns with features=[...], or give the "
-                "labeled set as a frame."
+                f"{self.rows_of} as a frame."
             )
         return tuple(column.name for column in chosen)
 
@@ -182,7 +187,7 @@ class Intake:
         if self.form == "table":
             return Converted(frame, lambda: self._check_table(frame, origin))
         if self.form == "frame":
-            return Converted(_to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
+            return Converted(to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
         if self.form == "text":
             return Converted(joined_texts(frame))
         columns = _as_columns(frame.to_native()) if frame.implementation.is_pyarrow() else None
@@ -209,11 +214,10 @@ class Intake:
             self._check_width(X, sum(column.width or 1 for column in numeric), origin)
             check_finite(X, replace(origin, frame=table), missing=self.missing)
 
-    @staticmethod
-    def _check_width(X: Matrix | ColumnBlock, width: int, origin: _Origin) -> None:
+    def _check_width(self, X: Matrix | ColumnBlock, width: int, origin: _Origin) -> None:
         if X.shape[1] != width:
             raise InputError(
-                f"{origin.row(0)} has {X.shape[1]:,} features and the labeled set has {width:,}. "
+                f"{origin.row(0)} has {X.shape[1]:,} features and the {self.rows_of} has {width:,}. "
                 "Give both the same columns in the same order."
             )
 
@@ -361,7 +365,8 @@ def _text(value: Any) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def _to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:
+def to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:
+    """Return a frame of this kind, in one memory layout; an Arrow table if there is no kind."""
     if backend is None or backend.is_pyarrow():
         return frame.to_arrow()
     if backend.is_polars():

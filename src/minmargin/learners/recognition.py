@@ -298,9 +298,12 @@ def compile_models(
 
 
 def compile_fitted(
-    base: Any, members: Sequence[Any], *, n_columns: int, n_classes: int
+    base: Any, members: Sequence[Any], *, n_columns: int, n_classes: int, trained: str = "one by one"
 ) -> LinearScorer | None:
-    """Return a scorer of fitted estimators, as `recognize` gave them; None if they do not compile well."""
+    """Return a scorer of fitted estimators, as `recognize` gave them; None if they do not compile well.
+
+    `trained` says how they were trained, for the manifest.
+    """
     link = link_of(last_step(base), n_classes)
     assert link is not None, "only what was recognized is compiled"
     return compile_models(
@@ -309,7 +312,7 @@ def compile_fitted(
         n_columns=n_columns,
         link=link,
         expand=lets_missing_through(base),
-        trained="one by one",
+        trained=trained,
     )
 
 

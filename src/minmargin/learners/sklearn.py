@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
+from minmargin import margins
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import as_rows
@@ -59,9 +61,15 @@ class SklearnLearner:
 
     def check(self, n_classes: int) -> None:
         """Raise an error if it is certain before training that there will be no score for each class."""
+        last = _steps(self.estimator)[-1]
+        if isinstance(last, FrozenEstimator):
+            raise InputError(
+                "learner has a FrozenEstimator, which is never trained, and each member is trained on its own draw. "
+                f"Use its {type(last.estimator).__name__} to train it anew, or Committee.from_models([...]) with "
+                "models that are trained."
+            )
         if self.probabilistic:
             return
-        last = _steps(self.estimator)[-1]
         parameters = last.get_params()
         if n_classes > 2 and parameters.get("decision_function_shape") == "ovo":
             raise InputError(
@@ -208,16 +216,19 @@ class EstimatorScorer:
             scores = np.asarray(model.decision_function(X), dtype=np.float64)
             if scores.ndim == 1:  # two classes, one value: then the margin is 2|f|
                 scores = np.stack([-scores, scores], axis=1)
-        n_classes = len(self._classes)
-        if scores.shape[1] != n_classes:
+        order = np.asarray(getattr(model, "classes_", self._classes))
+        if scores.shape[1] != len(order):
             raise InputError(
-                f"{type(_steps(model)[-1]).__name__} gives {scores.shape[1]} scores a row for {n_classes} classes. "
+                f"{type(_steps(model)[-1]).__name__} gives {scores.shape[1]} scores a row for {len(order)} classes. "
                 "Use a classifier that gives a score for each class."
             )
-        order = getattr(model, "classes_", self._classes)
         if np.array_equal(order, self._classes):
             return scores
-        return scores[:, np.argsort(np.asarray(order), kind="stable")]
+        n_classes = len(self._classes)
+        if len(order) == n_classes:
+            return scores[:, np.argsort(order, kind="stable")]
+        places = np.searchsorted(self._classes, order)
+        return margins.among_all(scores, places, n_classes, probabilistic=self.probabilistic)
 
 
 def no_scores(estimator: Any) -> InputError:

@@ -75,7 +75,8 @@ def unpack_estimators(
         raise damaged(path, f"it does not hold a base and {n_models:,} members")
     for model in models:
         theirs = getattr(model, "classes_", classes)
-        if not (hasattr(model, "predict") and np.array_equal(np.sort(np.asarray(theirs)), classes)):
+        scores = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+        if not (scores and len(theirs) and np.isin(theirs, classes).all()):
             raise damaged(path, "it holds something else than classifiers of the saved classes")
     scorer = EstimatorScorer(models[0], models[1:], classes)
     width = getattr(last_step(models[0]), "n_features_in_", None)

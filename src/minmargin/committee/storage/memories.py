@@ -14,6 +14,7 @@ from minmargin.committee.provenance import Provenance
 from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
+from minmargin.data.given import GivenIntake
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import Column, Kind
@@ -44,7 +45,10 @@ def unpack_classes(saved: Saved) -> NDArray[Any]:
 
 def describe_intake(intake: Intake) -> dict[str, Any]:
     """Return the form in which models take rows, for the JSON file."""
-    if type(intake) is not Intake:
+    given = None
+    if type(intake) is GivenIntake:
+        given = {"names": None if intake.names is None else list(intake.names), "sized": intake.sized}
+    elif type(intake) is not Intake:
         raise InputError(f"A committee that takes rows by {type(intake).__name__} cannot be saved.")
     columns = None if intake.columns is None else [asdict(column) for column in intake.columns]
     return {
@@ -53,6 +57,7 @@ def describe_intake(intake: Intake) -> dict[str, Any]:
         "width": intake.width,
         "backend": None if intake.backend is None else intake.backend.value,
         "missing": intake.missing,
+        "given": given,
     }
 
 
@@ -72,9 +77,12 @@ def read_intake(fields: Fields) -> Intake:
     by_columns = sum(column.width or 1 for column in columns or ())
     if width == 0 or (columns is not None and width != by_columns):
         raise fields.wrong(f"rows of {width:,} numbers do not fit their columns")
-    return Intake(
-        form, columns, width, None if backend is None else known[backend], fields.get("missing", bool)
-    )
+    kind, missing = None if backend is None else known[backend], fields.get("missing", bool)
+    if fields.optional("given", dict) is None:
+        return Intake(form, columns, width, kind, missing)
+    given = fields.inner("given")
+    names = None if given.optional("names", list) is None else tuple(given.each("names", str))
+    return GivenIntake(form, columns, width, kind, missing, names, given.get("sized", bool))
 
 
 def _column(fields: Fields) -> Column:
