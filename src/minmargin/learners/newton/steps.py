@@ -2,11 +2,8 @@
 
 With few coefficients every step is solved exactly, with the whole Hessian. A small model is made of a few hundred calls
 of numpy, each of which takes longer to begin than to finish. So problems of one shape are stacked (see `Problem`), and
-take their steps side by side until each has arrived. Large ones are compiled (`kernels`).
-
-With many coefficients every step is solved by conjugate gradients. These need the Hessian only as products with the
-rows, and its diagonal to begin with. They run in float32, where products take a third of the time. Loss and gradient
-are float64, so the next step mends what rounding has spoilt.
+take their steps side by side until each has arrived. Large ones are compiled (`kernels`). With many coefficients steps
+are solved by conjugate gradients (`conjugate`).
 """
 
 from __future__ import annotations
@@ -24,8 +21,12 @@ Floats = NDArray[np.float64]
 
 MOST_STEPS = 200
 MOST_HALVINGS = 40
+LEAST_AT_ZERO = (
+    1e-3  # of the longest gradient that there might have been: what a gradient at zero is taken for
+)
 ROUNDING = 1e-13  # a loss that moves by less than this share of itself has stopped moving
-_COEFFICIENT_ERROR = 2e-5  # relative, of all coefficients together: the gradient must leave room for no more
+# Relative, of all coefficients together: a gradient must leave room for no more than so many times its own tolerance.
+_ERROR_FOR_GRADIENT, _LEAST_ERROR = 100.0, 2e-5
 _GAINING = 0.1  # a step gains much if it makes the gradient this much smaller
 _SMALLEST_PIVOT = 1e-8
 
@@ -51,9 +52,9 @@ class Point(NamedTuple):
 class Problem:
     """Minimize, over coefficients T, sum_i weights[i] * loss(codes[i], rows[i] . T) + penalty . T^2 / 2.
 
-    Several problems of one shape may be stacked: then weights and T, and rows where each has its own, begin with an
-    axis for them, and so does all that is made of these. No bit of a problem depends on what it is stacked with:
-    numpy multiplies stacked matrices one by one, and sums run along single axes.
+    Several problems of one shape may be stacked: then weights, penalty and T, and rows where each has its own, begin
+    with an axis for them, and so does all that is made of these. No bit of a problem depends on what it is stacked
+    with: numpy multiplies stacked matrices one by one, and sums run along single axes.
     """
 
     rows: Any  # (m, q), dense or CSR
@@ -71,7 +72,7 @@ class Problem:
     def take(self, which: NDArray[np.bool_]) -> Problem:
         """Return some of several stacked problems."""
         rows = self.rows if self.rows.ndim == 2 else self.rows[which]
-        return replace(self, rows=rows, weights=self.weights[which])
+        return replace(self, rows=rows, weights=self.weights[which], penalty=self.penalty[which])
 
     def at(self, T: Floats) -> Point:
         """Return loss, gradient and probabilities at coefficients T (q, O)."""
@@ -101,21 +102,26 @@ class Problem:
         gradient = np.asarray(turned(self.rows) @ flat)
         most = np.sqrt(self.weights.sum(axis=-1) * np.vecdot(self.weights, _squared_lengths(self.rows)))
         at_zero = np.sqrt(dot(gradient, gradient))
-        return np.asarray(np.maximum(np.maximum(at_zero, 1e-3 * most), np.finfo(float).tiny))
+        return np.asarray(np.maximum(np.maximum(at_zero, LEAST_AT_ZERO * most), np.finfo(float).tiny))
 
-    def goal(self, T: Floats, slope_goal: Floats) -> Floats:
-        """Return the slope to stop at: `slope_goal`, or less if coefficients may still be off by more than 1e-4.
+    def goal(self, T: Floats, slope_goal: Floats, error: float) -> Floats:
+        """Return the slope to stop at: `slope_goal`, or less if coefficients may still be off by more than `error`.
 
         A gradient g leaves them no more than |g| / penalty to go, however flat the loss is.
         """
-        error_goal = _COEFFICIENT_ERROR * np.sqrt(self.penalty[0, 0])
+        error_goal = error * np.sqrt(self.penalty[..., 0, 0])
         return np.asarray(np.minimum(slope_goal, error_goal * np.sqrt(dot(self.penalty * T, T))))
+
+
+def coefficient_error(tolerance: float) -> float:
+    """Return by how much coefficients may be off, relative to all of them, where gradients may by `tolerance`."""
+    return max(_ERROR_FOR_GRADIENT * tolerance, _LEAST_ERROR)
 
 
 def minimize_exactly(problems: Problem, T: Floats, *, tolerance: float) -> list[Found]:
     """Return the optimum of each of G stacked problems, by Newton steps from T (G, q, O)."""
     found: dict[int, Found] = {}
-    scale = problems.slope_at_zero()
+    scale, error = problems.slope_at_zero(), coefficient_error(tolerance)
     nothing_yet = np.zeros(len(T)), np.empty((len(T), T[0].size)), [np.empty(0)] * len(T)
     stack = _Stack(np.arange(len(T)), problems, T, problems.at(T), tolerance * scale, *nothing_yet)
 
@@ -127,7 +133,7 @@ def minimize_exactly(problems: Problem, T: Floats, *, tolerance: float) -> list[
         return stack.take(~done) if done.any() else stack
 
     for n_steps in range(MOST_STEPS):
-        stack = part_with(stack, stack.at.slope <= stack.problems.goal(stack.T, stack.goals), n_steps)
+        stack = part_with(stack, stack.at.slope <= stack.problems.goal(stack.T, stack.goals, error), n_steps)
         if not len(stack.T):
             break
         T, at, low = stack.descend(stack.directions())
@@ -226,7 +232,7 @@ def _hessians(problems: Problem, P: Floats) -> Floats:
         blocks = H.reshape(n_stacked, n_outputs, size // n_outputs, n_outputs, size // n_outputs)
         own = rows[..., np.newaxis, :, :]
         np.einsum("gaiaj->gaij", blocks)[:] = turned(own) @ (turned(curvature)[..., np.newaxis] * own)
-    H.reshape(n_stacked, -1)[:, :: size + 1] += np.tile(problems.penalty[:, 0], n_outputs)
+    H.reshape(n_stacked, -1)[:, :: size + 1] += np.tile(problems.penalty[..., 0], n_outputs)
     return np.asarray(H)
 
 
@@ -259,12 +265,12 @@ def minimize_compiled(problem: Problem, T: Floats, *, tolerance: float) -> list[
 
     scale = float(problem.slope_at_zero()[0])
     rows = problem.rows if problem.rows.ndim == 2 else problem.rows[0]
-    error_goal = _COEFFICIENT_ERROR * float(np.sqrt(problem.penalty[0, 0]))
+    error_goal = coefficient_error(tolerance) * float(np.sqrt(problem.penalty[0, 0, 0]))
     T, slope, n_steps = minimize_one(
         np.ascontiguousarray(rows),
         problem.codes,
         problem.weights[0],
-        problem.penalty,
+        problem.penalty[0],
         np.ascontiguousarray(T[0]),
         tolerance * scale,
         error_goal,
@@ -275,46 +281,6 @@ def minimize_compiled(problem: Problem, T: Floats, *, tolerance: float) -> list[
     return [Found(T, slope / scale, n_steps)]
 
 
-def minimize(problem: Problem, T: Floats, *, tolerance: float) -> list[Found]:
-    """Return the optimum, by Newton steps from T: where the gradient is `tolerance` of that at zero, or smaller."""
-    scale = problem.slope_at_zero()
-    point, steps, in_float64 = problem.at(T), 0, False
-    with np.errstate(over="ignore"):
-        rows = problem.rows.astype(np.float32)
-    while steps < MOST_STEPS:
-        goal = problem.goal(T, tolerance * scale)
-        if point.slope <= goal:
-            break
-        # Far from the optimum a rough direction is as good as an exact one; near it each step should gain more.
-        accuracy = max(min(0.3, 10.0 * float(np.sqrt(point.slope / scale))), 0.3 * float(goal / point.slope))
-        with np.errstate(over="ignore", invalid="ignore"):
-            direction = _newton_direction(rows, problem, point, accuracy)
-        step = _descend(problem, T, point, direction)
-        if step is not None:
-            T, point = step
-            steps += 1
-        elif in_float64:
-            break  # at the optimum as far as float64 can tell
-        else:
-            rows, in_float64 = problem.rows, True
-    return [Found(T, float(point.slope / scale), steps)]
-
-
-def _descend(problem: Problem, T: Floats, point: Point, direction: Floats) -> tuple[Floats, Point] | None:
-    """Return the first point at 1, 1/2, 1/4, ... of the direction that is low enough; None if there is none."""
-    decline = dot(direction, point.gradient)
-    if not decline < 0.0:  # features so large that float32 cannot hold their squares
-        return None
-    length = 1.0
-    for _ in range(MOST_HALVINGS):
-        candidate = T + length * direction
-        reached = problem.at(candidate)
-        if is_low_enough(reached, point.loss, point.slope, length * decline):
-            return candidate, reached
-        length *= 0.5
-    return None
-
-
 def is_low_enough(reached: Point, loss: Floats, slope: Floats, decline: Floats) -> NDArray[np.bool_]:
     """Return whether a step has gained enough on a loss and slope, where a line would have declined by so much."""
     gained, noise = loss - reached.loss, ROUNDING * np.abs(loss)
@@ -322,46 +288,6 @@ def is_low_enough(reached: Point, loss: Floats, slope: Floats, decline: Floats) 
     return ((gained > noise) & (gained >= -1e-4 * decline)) | (
         (gained >= -noise) & (reached.slope < 0.9 * slope)
     )
-
-
-def _newton_direction(rows: Any, problem: Problem, point: Point, accuracy: float) -> Floats:
-    """Return Newton's direction by conjugate gradients, in the precision of `rows`."""
-    kind = rows.dtype
-    P, penalty = point.probabilities.astype(kind), problem.penalty.astype(kind)
-    weighted = problem.weights.astype(kind)[:, np.newaxis] * P
-    diagonal = np.asarray(_squares(rows).T @ (weighted * (1 - P))) + penalty
-    inverse = 1 / np.maximum(diagonal, np.finfo(kind).tiny)
-    share = inverse / inverse.sum(axis=1, keepdims=True)
-
-    def precondition(r: NDArray[Any]) -> NDArray[Any]:
-        # Coefficients of several classes sum to zero, so it is the inverse of the diagonal among such.
-        among = r - np.vecdot(r, share)[:, np.newaxis] if problem.n_outputs > 1 else r
-        return np.asarray(inverse * among)
-
-    # Of length one: near the optimum, squares of the gradient itself would leave the range of float32.
-    r = (-point.gradient / point.slope).astype(kind)
-    d, v = np.zeros_like(r), precondition(r)
-    rho = np.vdot(r, v)
-    goal = accuracy**2 * rho
-    for _ in range(2 * r.size):
-        # The curvature of the loss, w (diag(p) - p p^T), or w p (1 - p), between two products with the rows.
-        logits = np.asarray(rows @ v)
-        logits -= np.vecdot(P, logits)[:, np.newaxis]
-        logits *= weighted
-        Hv = np.asarray(rows.T @ logits)
-        Hv += penalty * v
-        curvature = np.vdot(v, Hv)
-        if not (rho > goal and curvature > 0):
-            break
-        length = rho / curvature
-        d += length * v
-        Hv *= length
-        r -= Hv
-        z = precondition(r)
-        before, rho = rho, np.vdot(r, z)
-        v *= rho / before
-        v += z
-    return np.asarray(point.slope * d.astype(np.float64))
 
 
 def turned(rows: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Each member minimizes scikit-learn's objective,
 
-    sum_i weights[k, i] * loss(y_i, x_i . T[:, k]) + |T[:, k]|^2 / (2 C)
+    sum_i weights[k, i] * loss(y_i, x_i . T[:, k]) + |T[:, k]|^2 / (2 C[k])
 
 with a free intercept. What members have in common is done once: the rows are centered and turned to axes that suit
 all members, and all members start from the base's optimum. Then each takes Newton steps on its own (`steps`), over the
@@ -31,18 +31,15 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from minmargin.data.rows import Matrix
-from minmargin.learners.newton.steps import (
-    Floats,
-    Problem,
-    minimize,
-    minimize_compiled,
-    minimize_exactly,
-)
+from minmargin.learners.newton.descent import minimize
+from minmargin.learners.newton.steps import Floats, Problem, minimize_compiled, minimize_exactly
 
 Result = TypeVar("Result")
 
 #: The gradient of an optimum, relative to the gradient at zero, is no longer than this.
 CONVERGED = 1e-6
+#: The gradient that training goes on to, unless it is told otherwise.
+TOLERANCE = 2e-7
 
 # A member with no more coefficients than this has its whole Hessian factored.
 _FULL_HESSIAN = 160
@@ -59,6 +56,8 @@ _OWN_AXES = 400
 FindAxes: TypeAlias = Callable[[Floats], Floats | None]
 # Finding principal axes takes the third power of their number: for more than this, rows stay as they are.
 _MOST_AXES = 2000
+# Times the squared correlations that chance makes: axes of these would save no steps. So many columns show it.
+_AS_CHANCE, _SOME_COLUMNS = 2.0, 200
 _NOTHING = 1e-13  # of the longest axis: what rounding leaves where there is nothing
 
 
@@ -84,11 +83,11 @@ def fit_together(
     n_classes: int,
     weights: Floats,
     *,
-    C: float = 1.0,
+    C: float | Floats = 1.0,
     fit_intercept: bool = True,
     columns: ColumnTransforms | None = None,
     start: Optimum | None = None,
-    tolerance: float = 2e-7,
+    tolerance: float = TOLERANCE,
     n_jobs: int = 1,
     on_member: Callable[[int], None] = lambda _: None,
 ) -> Optimum:
@@ -99,11 +98,12 @@ def fit_together(
         codes: (n,) classes as 0..n_classes-1.
         n_classes: how many classes there are.
         weights: (K, n) each member's weights of the rows.
-        C: the inverse strength of the L2 penalty.
+        C: the inverse strength of the L2 penalty, or (K,) that of each member.
         fit_intercept: whether logits have a free constant.
         columns: how each member sees the columns; coefficients are those of what it sees. None: as they are.
         start: an optimum of one member to start all others from.
-        tolerance: the length of the gradient to stop at, relative to the gradient at zero.
+        tolerance: the length of the gradient to stop at, relative to the gradient at zero. Coefficients are then off
+            by a hundred times as much at most, or by 2e-5 if that is more.
         n_jobs: how many members are trained at a time.
         on_member: is told how many members are trained, whenever one more is.
     """
@@ -114,6 +114,7 @@ def fit_together(
     exact = n_columns * n_outputs <= _FULL_HESSIAN
     view_of = _views(X, columns, row_space if exact else principal_axes, fit_intercept=fit_intercept)
 
+    strengths = np.broadcast_to(np.asarray(C, dtype=np.float64), len(weights))
     size = X.shape[0] * n_columns * n_outputs
     stacked = exact and size <= _SMALL
     solve = minimize_exactly if stacked else minimize_compiled if exact else minimize
@@ -127,12 +128,13 @@ def fit_together(
         if exact:
             dense = [view.rows.toarray() if sparse.issparse(view.rows) else view.rows for view in views]
             rows = dense[0] if columns is None else np.stack(dense)
-        penalty = np.full((rows.shape[-1], 1), 1.0 / C)
+        penalty = np.repeat(1.0 / strengths[members, np.newaxis, np.newaxis], rows.shape[-1], axis=1)
         if fit_intercept:
-            penalty[-1] = 0.0
+            penalty[:, -1] = 0.0
         own = weights[members.start : members.stop, kept]
-        problem = Problem(rows, codes[kept], n_outputs, own if exact else own[0], penalty)
-        T = np.zeros((*problem.weights.shape[:-1], len(penalty), n_outputs))
+        each = (own, penalty) if exact else (own[0], penalty[0])
+        problem = Problem(rows, codes[kept], n_outputs, *each)
+        T = np.zeros((*problem.penalty.shape[:-1], n_outputs))
         if start is not None:
             given = np.array([view.enter(start.coefficients[:, 0], start.intercepts[0]) for view in views])
             given = given if exact else given[0]
@@ -289,15 +291,32 @@ def row_space(X: Floats) -> Floats | None:
 
 
 def principal_axes(X: Floats) -> Floats | None:
-    """Return (D, min(n, D)): orthonormal directions along which columns are uncorrelated; None if too many."""
+    """Return (D, min(n, D)): orthonormal directions along which columns are uncorrelated.
+
+    None if there would be too many, or if the columns are such already.
+    """
     n, n_columns = X.shape
     if min(n, n_columns) > _MOST_AXES:
         return None
     if n >= n_columns:
+        if _are_uncorrelated(X):
+            return None
         return np.asarray(linalg.eigh(X.T @ X, check_finite=False)[1])
     # First the span, then the axes in it: the eigenvectors of X^T X itself would not be orthogonal to the last bit.
     span, triangle = linalg.qr(X.T, mode="economic", check_finite=False)
     return np.asarray(span @ linalg.eigh(triangle @ triangle.T, check_finite=False)[1])
+
+
+def _are_uncorrelated(X: Floats) -> bool:
+    """Return whether columns of centered rows are correlated by no more than chance would have it."""
+    n, n_columns = X.shape
+    lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
+    columns = (X * (1.0 / np.where(lengths > 0.0, lengths, 1.0))).astype(np.float32)
+    some = columns[:, :: max(n_columns // _SOME_COLUMNS, 1)]
+    correlations = some.T @ columns
+    # Squared correlations of columns that have nothing in common are 1 / n in the mean.
+    chance = some.shape[1] * (n_columns - 1) / n
+    return bool(np.vdot(correlations, correlations) - some.shape[1] <= _AS_CHANCE * chance)
 
 
 def standardized(X: Floats) -> Floats:
