@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -104,8 +105,13 @@ def test_one_class_is_refused() -> None:
 
 def test_stopping_short_of_the_optimum_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batched, "CONVERGED", 1e-300)
-    with pytest.warns(ConvergenceWarning, match=r"^Training stopped at a relative gradient of"):
-        mm.BatchedLogisticRegression().fit(X, y)
+    with pytest.warns(ConvergenceWarning) as caught:
+        mm.BatchedLogisticRegression(C=2.0, tol=1e-300).fit(X, y)
+    assert re.fullmatch(
+        r"Training stopped at a gradient of \S+ of that at zero, where 1e-300 was asked for\. The features are of one "
+        r"size, so use a smaller C than 2, or a larger tol\.",
+        str(caught[0].message),
+    )
 
 
 def test_other_names_are_not_there() -> None:

@@ -64,6 +64,7 @@ def test_the_name_shows_what_is_not_usual():
     assert mm.LogisticLearner(C=0.5).name == "logistic(C=0.5)"
     learner = mm.LogisticLearner(C=2, fit_intercept=False, class_weight="balanced")
     assert learner.name == "logistic(C=2, fit_intercept=False, class_weight='balanced')"
+    assert mm.LogisticLearner(tol=1e-3).name == "logistic(tol=0.001)"
 
 
 def test_columns_of_very_different_scale_converge():
@@ -108,6 +109,27 @@ def test_a_penalty_that_is_no_positive_number_is_refused(C):
     assert (
         str(caught.value) == f"C={C!r} must be a positive number. 1.0 is usual; more fits the labels closer."
     )
+
+
+@pytest.mark.parametrize("tol", [0, 1.0, -1e-3, float("nan"), "1e-3"])
+def test_a_tolerance_that_is_no_share_is_refused(tol):
+    with pytest.raises(mm.InputError) as caught:
+        mm.LogisticLearner(tol=tol)
+    assert (
+        str(caught.value)
+        == f"tol={tol!r} must be a number between 0 and 1. 2e-07 is usual; more trains faster."
+    )
+
+
+def test_the_tolerance_is_a_setting_of_the_committee():
+    X, y = load_iris(return_X_y=True)
+    committee = mm.fit_committee(X, y, learner=mm.LogisticLearner(tol=1e-2), n_models=2, random_state=0)
+    again = mm.fit_committee(X, y, learner=mm.LogisticLearner(tol=1e-2), n_models=2, random_state=0, n_jobs=2)
+    exact = mm.fit_committee(X, y, n_models=2, random_state=0)
+    np.testing.assert_array_equal(committee.scorer.member_weights, again.scorer.member_weights)
+    assert np.abs(committee.scorer.member_weights - exact.scorer.member_weights).max() > 1e-6
+    batch = committee.select(X, batch_size=3)
+    assert batch.manifest["settings"]["learner"] == "logistic(tol=0.01)"
 
 
 @pytest.mark.parametrize("make", [mm.LogisticLearner, LogisticRegression])

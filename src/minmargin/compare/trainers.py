@@ -142,6 +142,7 @@ class LogisticTrainer:
                 weights[places][:, some],
                 C=self.learner.C,
                 fit_intercept=self.learner.fit_intercept,
+                tolerance=self.learner.tol,
             )
             for k, place in enumerate(places):
                 logits = test @ optimum.coefficients[:, k] + optimum.intercepts[k]

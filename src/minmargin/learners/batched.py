@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from minmargin import margins
 from minmargin.errors import warn
+from minmargin.learners.logistic import advise
 from minmargin.learners.newton.training import CONVERGED, fit_together
 
 
@@ -73,9 +74,10 @@ class BatchedLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             fit_intercept=self.fit_intercept,
             tolerance=self.tol,
         )
-        if optimum.gradient[0] > CONVERGED:
+        if not optimum.gradient[0] <= max(self.tol, CONVERGED):  # written so that NaN is far
             warn(
-                f"Training stopped at a relative gradient of {optimum.gradient[0]:.1g}. Standardize the features.",
+                f"Training stopped at a gradient of {optimum.gradient[0]:.1g} of that at zero, where {self.tol:g} was "
+                f"asked for. {advise(X, C=self.C)}",
                 ConvergenceWarning,
             )
         self.coef_ = optimum.coefficients[:, 0].T

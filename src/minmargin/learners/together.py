@@ -114,7 +114,8 @@ def train_together(
         first = train([base])
         tell(0)
         rest = train(members, start=first, n_jobs=n_jobs, on_member=tell)
-    warn_if_unconverged(np.concatenate([first.gradient, rest.gradient]))
+    seen = rows if transformers is None else _transforms([base.columns], len(source)).of(0).apply(rows)
+    warn_if_unconverged(np.concatenate([first.gradient, rest.gradient]), seen, C=last.C)
     return compile_models(
         LinearModel(base.columns, first.coefficients[:, 0], first.intercepts[0]),
         [
