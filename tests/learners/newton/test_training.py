@@ -1,5 +1,7 @@
 """Logistic regressions trained together are each at the optimum that scikit-learn finds alone."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -233,8 +235,10 @@ def test_features_beyond_the_range_of_float32_reach_the_optimum(size):
 @pytest.mark.parametrize("size", [1e160, 1e300])
 def test_features_whose_squares_are_beyond_float64_are_told_of(size, n_classes):
     X, codes, _ = problem(40, 3, n_classes)
-    with pytest.warns(mm.DataWarning, match="stopped short of the optimum"):
+    with pytest.warns(mm.DataWarning) as caught:
         mm.fit_committee(X * size, codes, n_models=2, random_state=0)
+    assert "stopped short of the optimum" in str(caught[0].message)
+    assert re.search(r" Features are as large as \S+e\+\d+\. Divide them\.$", str(caught[0].message))
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -256,8 +260,61 @@ def test_intercepts_of_many_classes_sum_to_zero():
 def test_a_model_that_stops_short_is_told_of(n_features, monkeypatch):
     monkeypatch.setattr(steps, "MOST_STEPS", 1)
     X, codes, _ = problem(60, n_features, 2)
-    with pytest.warns(mm.DataWarning, match="6 of 6 logistic models stopped short of the optimum"):
+    with pytest.warns(mm.DataWarning) as caught:
         mm.fit_committee(X, codes, n_models=5, random_state=0)
+    assert re.fullmatch(
+        r"6 of 6 logistic models stopped short of the optimum, at gradients of up to \S+ of the gradient at zero, "
+        r"where 2e-07 was asked for\. The features are of one size, so use a smaller C than 1, or a larger tol\.",
+        str(caught[0].message),
+    )
+
+
+def test_uneven_columns_are_named_as_the_reason(monkeypatch):
+    """A pipeline that has standardized them is told of something else."""
+    monkeypatch.setattr(steps, "MOST_STEPS", 1)
+    X, codes, _ = problem(60, 3, 2)
+    X[:, 1] *= 1e6
+    said = {}
+    for learner in (mm.LogisticLearner(C=3.0), make_pipeline(StandardScaler(), LogisticRegression(C=3.0))):
+        with pytest.warns(mm.DataWarning) as caught:
+            mm.fit_committee(X, codes, learner=learner, n_models=1, random_state=0)
+        said[type(learner)] = str(caught[0].message).partition("asked for. ")[2]
+    raw, standardized = said.values()
+    assert re.fullmatch(
+        r"Some columns are \de\+06 times as large as others\. Standardize the features\.", raw
+    )
+    assert standardized == "The features are of one size, so use a smaller C than 3, or a larger tol."
+
+
+@pytest.mark.parametrize("shape", [(60, 5, 3), (60, 80, 4), (80, 400, 3)], ids=str)
+def test_the_penalty_may_differ_by_member(shape):
+    X, codes, weights = problem(*shape)
+    strengths = np.array([0.01, 1.0, 30.0])
+    found = fit_together(X, codes, shape[2], weights, C=strengths)
+    for member, C in enumerate(strengths):
+        assert_same(found, member, alone(X, codes, weights[member], C=C))
+        by_itself = fit_together(X, codes, shape[2], weights[[member]], C=C)
+        np.testing.assert_array_equal(by_itself.coefficients[:, 0], found.coefficients[:, member])
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+@pytest.mark.parametrize("shape", [(300, 5, 3), (300, 80, 4), (300, 400, 3)], ids=str)
+def test_a_looser_tolerance_saves_steps_and_is_kept(shape, tolerance):
+    X, codes, weights = problem(*shape)
+    optimum = fit_together(X, codes, shape[2], weights)
+    found = fit_together(X, codes, shape[2], weights, tolerance=tolerance)
+    assert (found.gradient <= tolerance).all()
+    assert found.steps.sum() < optimum.steps.sum()
+    error = np.linalg.norm(found.coefficients - optimum.coefficients) / np.linalg.norm(optimum.coefficients)
+    assert error <= 100 * tolerance
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_axes_are_looked_for_where_columns_are_correlated(correlated):
+    X, _, _ = problem(400, 90, 3)
+    X = (X @ np.random.default_rng(1).normal(size=(90, 90)) if correlated else X) * np.logspace(-3, 3, 90)
+    X -= X.mean(axis=0)
+    assert (training.principal_axes(X) is not None) is correlated
 
 
 @pytest.mark.usefixtures("small")
