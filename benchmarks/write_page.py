@@ -20,7 +20,7 @@ from measuring import Ceilings, Table
 DOCS = Path(__file__).parents[1] / "docs"
 OTHERS = Path(__file__).with_name("results")  # what other machines gave, a folder each
 ORDER = (
-    *("score", "fit", "networks", "parquet", "topb", "scaling"),
+    *("score", "fit", "solver", "networks", "parquet", "topb", "scaling"),
     *("memory", "bounds", "spread", "peers", "import_time"),
 )
 BY_ITSELF = (
