@@ -35,11 +35,6 @@ class Rows:
         return float(n_entries / self.rows.shape[0])
 
     @cached_property
-    def turned(self) -> Any:
-        """(q, m). In float32, in which most products are made, it is worth a copy."""
-        return np.ascontiguousarray(self.rows.T) if self.kind == np.float32 else self.rows.T
-
-    @cached_property
     def squares(self) -> Rows:
         """The squares of their entries."""
         if isinstance(self.rows, sparse.csr_array):
@@ -55,9 +50,7 @@ class Rows:
 
     def logits(self, T: NDArray[Any]) -> NDArray[Any]:
         """Return (O, m) of coefficients (O, q)."""
-        if isinstance(self.rows, sparse.csr_array):
-            return np.ascontiguousarray((self.rows @ T.T).T)
-        return np.asarray(T @ self.turned)
+        return np.ascontiguousarray((self.rows @ T.T).T)
 
     def gather(self, residual: NDArray[Any]) -> NDArray[Any]:
         """Return (O, q): the sum of the rows, each times its residual, of residuals (O, m)."""
