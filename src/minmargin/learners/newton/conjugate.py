@@ -30,11 +30,20 @@ class Direction(NamedTuple):
 
 
 def find_direction(
-    objective: Objective, point: Point, rows: Rows, radius: float, *, goal: float, scale: float
+    objective: Objective,
+    point: Point,
+    rows: Rows,
+    radius: float,
+    *,
+    goal: float,
+    scale: float,
+    roughest: float,
 ) -> Direction:
     """Return Newton's direction by conjugate gradients, in the precision of `rows`, up to the radius."""
     # Far from the optimum a rough direction is as good as an exact one; near it each step should gain more.
-    accuracy = max(min(0.3, 10.0 * (point.slope / scale) ** 0.5), min(0.3 * goal / point.slope, 0.1), 0.01)
+    accuracy = max(
+        min(roughest, 10.0 * (point.slope / scale) ** 0.5), min(0.3 * goal / point.slope, 0.1), 0.01
+    )
     kind = rows.kind
     P, penalty = point.probabilities.astype(kind), objective.penalty.astype(kind)
     weighted = objective.weights.astype(kind) * P

@@ -24,7 +24,6 @@ from minmargin.learners.newton.points import Objective, Point, Rows
 from minmargin.learners.newton.remembered import walk
 from minmargin.learners.newton.steps import (
     MOST_HALVINGS,
-    MOST_STEPS,
     ROUNDING,
     Floats,
     Found,
@@ -35,7 +34,12 @@ from minmargin.learners.newton.steps import (
 # Rows of fewer entries than this are multiplied so fast that steps that remember, which look more often at losses, take
 # longer than Newton's.
 _WIDE = 300
+_MOST_STEPS = 600
 _FIRST_RADIUS, _LEAST_RADIUS = 4.0, 1e-3
+_ROUGHEST, _FINER = (
+    0.3,
+    0.97,
+)  # what conjugate gradients may leave at first, and how much less with every step
 _WIDER, _WELL_FORETOLD, _BADLY_FORETOLD = 3.0, 0.75, 0.25
 # A loss whose products are made in float32 that moves by less than this share of itself may not move at all.
 _ROUNDING32 = 1e-6
@@ -92,11 +96,15 @@ def minimize(problem: Problem, T: Floats, *, tolerance: float) -> list[Found]:
     point = objective.at(np.ascontiguousarray(T.T), stage.points)
     radius, left, steps = _FIRST_RADIUS, np.inf, 0
     if rough.entries_per_row >= _WIDE:
-        point, left, steps = walk(objective, point, rough, is_over, most=MOST_STEPS // 2)
-    while steps < MOST_STEPS or stage.points is not exact:
+        point, left, steps = walk(objective, point, rough, is_over, most=_MOST_STEPS // 2)
+    while steps < _MOST_STEPS or stage.points is not exact:
         reached = None
-        if not (is_over(point, left) or steps >= MOST_STEPS):
-            direction = find_direction(objective, point, stage.directions, radius, goal=goal, scale=scale)
+        if not (is_over(point, left) or steps >= _MOST_STEPS):
+            # Where many steps did not arrive, rough directions are to blame.
+            roughest = max(_ROUGHEST * _FINER**steps, 0.01)
+            direction = find_direction(
+                objective, point, stage.directions, radius, goal=goal, scale=scale, roughest=roughest
+            )
             reached = descend(objective, point, direction, stage)
         if reached is None:  # there, or as far as this precision leads
             if not stages or ((stage.points is exact or rough_will_do) and is_there(point, left)):
