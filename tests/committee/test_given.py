@@ -377,3 +377,18 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     said = ParsedPage(batch.report(tmp_path / "report.html")).sentences()
     assert "learnertrained elsewhere (LogisticRegression)" in said
     assert "Where the picks lie" in said
+
+
+class Locked(Known):
+    """A model that cannot be pickled."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("locked")
+
+
+def test_a_checkpoint_needs_models_that_can_be_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(mm.InputError) as error:
+        committee_of([Locked([0, 1, 2])], classes=[0, 1, 2]).select(X, 5, checkpoint=tmp_path)
+    assert str(error.value) == (
+        "checkpoint= needs models that can be pickled, to tell them from others (locked). Leave it out."
+    )
