@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -110,6 +111,18 @@ def encoded(learner: Any) -> Any:
     )
 
 
+def given(model: Any, pool: Any = X, trusted: Any = ()) -> Case:
+    """Return a committee of models that were trained elsewhere, one of which knows fewer classes."""
+    rows = [np.arange(k, n, 3) for k, n in ((0, 150), (1, 150), (2, 100))]
+    fitted = [
+        clone(model).fit(pool.iloc[i] if isinstance(pool, pd.DataFrame) else pool[i], Y[i]) for i in rows
+    ]
+    rows_given = list(pool) if isinstance(pool, np.ndarray) and pool.ndim == 1 else pool
+    base, *members = fitted
+    made = mm.Committee.from_models(members, base=base, classes=range(4), random_state=11)
+    return Case(made, rows_given, list(trusted))
+
+
 def every(step: int, rows: Any) -> Any:
     return rows.iloc[::step].reset_index(drop=True)
 
@@ -151,6 +164,15 @@ CASES: dict[str, Callable[[], Case]] = {
     "texts": lambda: case(texts()[::5], Y[LABELED], texts(), make_pipeline(TfidfVectorizer(), LogisticRegression())),
     "counts": lambda: case(texts()[::5], Y[LABELED], texts(), make_pipeline(CountVectorizer(), MultinomialNB())),
     "frame": lambda: case(every(5, mixed()), Y[LABELED], pl.from_pandas(mixed()), encoded(GaussianNB())),
+    "classes without labels": lambda: arrays(classes=[-1, 0, 1, 2, 5]),
+    "forest with classes without labels": lambda: arrays(
+        RandomForestClassifier(3), classes=[0, 1, 2, 5], trusted=TREES
+    ),
+    "networks with classes without labels": lambda: arrays(FixedNetworks(), classes=[0, 1, 2, 5]),
+    "given": lambda: given(LogisticRegression(max_iter=1000)),
+    "given with names": lambda: given(RandomForestClassifier(3), named(), TREES),
+    "given with columns of several kinds": lambda: given(encoded(GaussianNB()), mixed()),
+    "given texts": lambda: given(make_pipeline(TfidfVectorizer(), MultinomialNB()), np.array(texts(), dtype=object)),
 }  # fmt: skip
 
 

@@ -275,6 +275,22 @@ def test_other_spacing_and_order_is_no_alteration(logistic):
     mm.load_committee(logistic)
 
 
+@pytest.mark.parametrize("scored", [[], [1], [2, 0, 1], [0, 1, 1], [-1, 0, 1], [0, 1, 3]])
+def test_scored_classes_that_are_none(logistic, scored):
+    seal(logistic, lambda content: content.update(scored=scored))
+    assert complaint(logistic) == (
+        f"'{logistic / 'committee.json'}' cannot be loaded: the classes that its models score are not two or more of 3 "
+        f"in order{FIX}"
+    )
+
+
+def test_fewer_scored_classes_than_the_models_have(logistic):
+    seal(logistic, lambda content: content.update(scored=[0, 1]))
+    assert complaint(logistic) == (
+        f"'{logistic / 'committee.json'}' cannot be loaded: the models have 3 outputs for 2 classes{FIX}"
+    )
+
+
 def test_a_newer_format(logistic):
     path = logistic / "committee.json"
     written = json.loads(path.read_text())
