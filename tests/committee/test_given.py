@@ -132,13 +132,10 @@ def test_one_model_is_base_and_member() -> None:
     np.testing.assert_array_equal(committee.select(X, 9, strategy="margin").rows, committee.select(X, 9).rows)
 
 
-def test_without_a_base_its_strategies_are_refused() -> None:
-    with pytest.raises(mm.InputError) as error:
-        committee_of(several(LinearSVC())).select(X, 3, strategy="margin")
-    assert str(error.value) == (
-        "Strategy 'margin' looks at the base, and this committee has none. Name a model that was trained on the whole "
-        "labeled set with base=, or use a strategy of the members, such as 'min-margin'."
-    )
+def test_without_a_base_the_mean_stands_for_it() -> None:
+    committee = committee_of(several(LinearSVC()))
+    batch = committee.select(X, 9, strategy="margin")
+    np.testing.assert_array_equal(batch.rows, committee.select(X, 9, strategy="margin-of-mean").rows)
 
 
 def test_a_base_is_asked_for_margins_and_predictions() -> None:

@@ -17,7 +17,6 @@ from sklearn.ensemble import RandomForestClassifier
 import minmargin as mm
 from minmargin.cli.show import show_batch
 from minmargin.integrations.items import Showing
-from minmargin.strategies import resolve_strategy
 from parsed_page import ParsedPage
 
 X, y = load_iris(return_X_y=True)
@@ -135,19 +134,17 @@ def test_the_base_is_not_asked_for(without_base: mm.Committee) -> None:
 
 
 @pytest.mark.parametrize("strategy", [each.name for each in mm.strategies() if each.name != "true-margin"])
-def test_strategies_of_the_base_are_refused_and_all_others_pick(
+def test_every_strategy_picks_and_the_mean_stands_for_the_base(
     without_base: mm.Committee, strategy: Any
 ) -> None:
-    made = resolve_strategy(strategy)
-    if made.needs != "base":
-        assert len(without_base.select(X, 5, strategy=strategy)) == 5
-        return
-    with pytest.raises(mm.InputError) as error:
-        without_base.select(X, 5, strategy=strategy)
-    assert str(error.value) == (
-        f"Strategy {strategy!r} looks at the base, and this committee has none. Name a model that was trained on the "
-        "whole labeled set with base=, or use a strategy of the members, such as 'min-margin'."
-    )
+    assert len(without_base.select(X, 5, strategy=strategy)) == 5
+
+
+def test_the_margin_is_that_of_the_mean(without_base: mm.Committee) -> None:
+    of_mean = without_base.select(X, 20, strategy="margin-of-mean")
+    batch = without_base.select(X, 20, strategy="margin")
+    assert batch.rows.tolist() == of_mean.rows.tolist()
+    assert batch.scores.tolist() == of_mean.scores.tolist()
 
 
 def test_a_report_says_what_stands_for_the_base(without_base: mm.Committee, tmp_path: Path) -> None:

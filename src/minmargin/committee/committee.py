@@ -78,8 +78,8 @@ class Committee:
 
         Args:
             models: the members: anything with `predict_proba` or `decision_function`, as in scikit-learn.
-            base: the model that was trained on the whole labeled set. Without one, strategies of the base are refused,
-                and the members' mean predicts. One model alone is base and member.
+            base: the model that was trained on the whole labeled set. Without one, the members' mean stands for it; one
+                model alone is base and member.
             classes: all classes that may occur. By default those of the models, which must agree. Models without
                 `classes_` give their probabilities in this order.
             random_state: the seed by which ties are broken.
@@ -395,6 +395,5 @@ class Committee:
             self.n_models,
             self.provenance.learner,
             probabilistic=self.scorer.probabilistic,
-            has_base=self.provenance.has_base,
         )
         return strategy

@@ -45,15 +45,12 @@ class GivenScreen:
         cls, score: ScoreName, n_models: int, n_classes: int, *, has_base: bool, logits: bool
     ) -> GivenScreen | None:
         """Return the screen of a score, for rows that have members first, then the base; None if there is none."""
-        only_base = score == "margin"
-        if only_base and not has_base:  # the members' mean stands for it
-            score = "margin-of-mean"
         reduction = OF_SCORE[score]
         if logits:
             if reduction.shortcut is None:
                 return None
             reduction = reduction.shortcut
-        alone = only_base and has_base
+        alone = score == "margin" and has_base
         return cls(n_models if alone else 0, Shape(1 if alone else n_models, n_classes), reduction, logits)
 
     def near(self, X: NDArray[Any], *, cut: Cut, size: int | None) -> Near:

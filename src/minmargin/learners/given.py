@@ -32,7 +32,7 @@ class GivenScorer:
     Attributes:
         n_members: K.
         n_classes: C.
-        has_base: whether the base's class scores are given too; otherwise the members' mean stands for them.
+        has_base: whether the base's class scores are given too; one model alone is base and member.
         n_features: D: what strategies that compare rows see of them.
         values: what the class scores are.
     """
@@ -59,9 +59,7 @@ class GivenScorer:
 
     def base_scores(self, X: NDArray[Any], *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
-        if self.has_base:
-            return self._class_scores(X, self.n_members)
-        return margins.mean_scores(self.each_member(X))
+        return self._class_scores(X, self._n_models - 1)
 
     def each_member(self, X: NDArray[Any], *, device: Device = "cpu") -> Iterator[NDArray[np.float64]]:
         """Return (n, C): the class scores under each member, one after the other."""

@@ -103,6 +103,7 @@ def select_from_probabilities(
         sparse=False,
         labeled=lambda: None,
         vectors=lambda: centers,
+        has_base=source.has_base or source.n_members == 1,
     )
     committee = Committee(named, provenance, None, scorer)
     wanted = bool(scorer.n_features) and distinct_rows(None, chosen) if distinct is None else distinct

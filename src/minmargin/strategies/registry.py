@@ -152,15 +152,8 @@ def distinct_rows(distinct: bool | None, strategy: Strategy) -> bool:
     return strategy.needs != "nothing" if distinct is None else distinct
 
 
-def check_strategy(
-    strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool, has_base: bool = True
-) -> None:
+def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:
     """Raise an error if a strategy needs what a committee of this learner will not have."""
-    if strategy.needs == "base" and not has_base:
-        raise InputError(
-            f"Strategy {strategy.name!r} looks at the base, and this committee has none. Name a model that was trained "
-            "on the whole labeled set with base=, or use a strategy of the members, such as 'min-margin'."
-        )
     if strategy.needs == "members" and n_models == 0:
         raise InputError(
             f"Strategy {strategy.name!r} needs members, and n_models=0. Use n_models>=1; 25 is usual."
