@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from minmargin.experiments.paper.page.tables import table
 from minmargin.experiments.study.copies import Pair
 from minmargin.experiments.study.grid import Grid
@@ -64,7 +66,7 @@ def list_gains(summary: Summary, metric: str) -> str:
         (
             line.strategy,
             *_of_line(line, shown),
-            f"{line.rank:.2f}",
+            "" if np.isnan(line.rank) else f"{line.rank:.2f}",
             f"{line.seconds:.1f}",
             _from_to(line.draws),
         )
