@@ -117,6 +117,11 @@ def test_a_report_of_texts_has_a_map_of_their_words(tmp_path: Path) -> None:
     assert "Where the picks lie" in ParsedPage(batch.report(tmp_path / "report.html")).sentences()
 
 
+def test_a_report_of_one_row_is_written(committee: mm.Committee, tmp_path: Path) -> None:
+    said = ParsedPage(committee.select(X[:1], 1).report(tmp_path / "report.html")).sentences()
+    assert "The first two principal components, which show 100% of the variance." in said
+
+
 # Without a base
 
 

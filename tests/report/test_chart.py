@@ -152,3 +152,10 @@ def test_leads_are_over_the_best_other_class() -> None:
     scores = np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])
     np.testing.assert_allclose(_leads(scores), [[0.2, -0.3, -0.2], [-0.7, -0.7, 0.7]])
     np.testing.assert_allclose(_leads(scores[:, :2]), [[-0.3], [0.0]])
+
+
+def test_texts_of_two_words_are_drawn() -> None:
+    texts = [f"{'petal ' * int(5 * a)} {'sepal ' * int(5 * b)}" for a, b in X[:, 2:]]
+    chart = chart_of(mm.select(texts[::5], y[::5], texts, 3, learner="text", **SETTINGS))
+    assert chart is not None
+    assert chart.how == "The first two principal components, which show 100% of the variance."

@@ -130,12 +130,18 @@ def _by_components(seen: Sequence[Seen], labeled: Matrix | None) -> Chart:
     sample, picks, by_margin = (cast("Matrix", each.vectors) for each in seen)
     # Plain margin's rows are drawn on the same map, but do not turn it.
     turning: Any = concat_rows([sample, picks] if known is None else [sample, known, picks])
-    pca = PCA(2, random_state=0).fit(turning.astype(np.float64))
+    few = min(turning.shape) <= 2  # of which no sparse PCA finds two components
+
+    def floats(rows: Any) -> Any:
+        return _dense(rows) if few else rows.astype(np.float64)
+
+    with np.errstate(invalid="ignore"):  # rows that are all the same have no variance to show
+        pca = PCA(2, random_state=0).fit(floats(turning))
 
     def placed(rows: Any) -> Points:
-        return np.asarray(pca.transform(rows.astype(np.float64)))
+        return np.asarray(pca.transform(floats(rows)))
 
-    shown = float(pca.explained_variance_ratio_.sum())
+    shown = float(np.nan_to_num(pca.explained_variance_ratio_.sum(), nan=1.0))
     return Chart(
         ("first component", "second component"),
         f"The first two principal components, which show {shown:.0%} of the variance.",
