@@ -106,6 +106,14 @@ def dataset(X, folder):
     return ds.dataset(sorted(str(path) for path in folder.glob("*.parquet")), format="parquet")
 
 
+def hub_dataset(X, folder):
+    """Return a Hugging Face dataset that was shuffled and put in order again: its table is in another order."""
+    import datasets  # noqa: PLC0415 - takes a second
+
+    order = np.random.default_rng(5).permutation(len(X))
+    return datasets.Dataset(table(X[order])).select(np.argsort(order))
+
+
 def write_texts(X, folder):
     pq.write_table(pa.table({"text": texts(X)}), folder / "pool.parquet", row_group_size=33)
     return folder / "pool.parquet"
@@ -133,6 +141,8 @@ FRAME_POOLS = {
     "generator of frames": lambda X, folder: (
         pd.DataFrame(X[i : i + 45], columns=NAMES) for i in range(0, len(X), 45)
     ),
+    "hub dataset": hub_dataset,
+    "list of dicts": lambda X, folder: table(X).to_pylist(),
     "columns in another order": lambda X, folder: (
         table(X).select(NAMES[::-1]).append_column("extra", pa.nulls(len(X)))
     ),

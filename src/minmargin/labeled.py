@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.containers import is_unframed
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
 from minmargin.data.schema import (
@@ -42,7 +43,7 @@ class LabeledSet:
         rows: the rows, with all columns they came with.
         columns: the feature columns, in order; None if the rows have no names.
         one_column: whether the caller named a single column, to be handed over one-dimensional.
-        from_files: whether the rows were read from files, so that no kind of frame was chosen.
+        from_files: whether the rows were read from files, a dataset or dicts, so that no kind of frame was chosen.
         y: (N,) the labels as given.
         classes: (C,) the classes that models are to tell apart, sorted; some may be empty, with no row yet.
         codes: (N,) each label's place in `classes`.
@@ -73,8 +74,7 @@ class LabeledSet:
 
         `classes` are all that may occur; None stands for those of the labels.
         """
-        from_files = is_path(X)
-        rows = read_frame(X) if from_files else as_rows(X, "The labeled set")
+        rows = read_frame(X) if is_path(X) else as_rows(X, "The labeled set")
         if isinstance(y, str):
             labels = _label_column(rows, y)
             not_features = (*not_features, y)
@@ -85,6 +85,7 @@ class LabeledSet:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]
         columns = _feature_columns(rows, features, not_features)
+        from_files = is_path(X) or is_unframed(X)
         return cls(rows, columns, isinstance(features, str), from_files, labels, known, codes)
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from minmargin.data.containers import read_whole, unwrap
 from minmargin.data.rows import Frame, Rows
 from minmargin.errors import InputError, listing, nearest
 
@@ -77,6 +78,7 @@ def as_rows(data: Any, what: str) -> Rows:
 
     An array may have more than two dimensions: few learners take one, and the others refuse it.
     """
+    data = read_whole(unwrap(data, what), what)
     if sparse.issparse(data):
         rows = sparse.csr_array(cast("Any", data))
         return rows if rows.has_sorted_indices else rows.sorted_indices()

@@ -12,6 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.checks import check_count
+from minmargin.data.containers import is_arrow_dataset, is_hub_dataset, is_hub_stream, stream_tables, unwrap
 from minmargin.data.intake import Intake
 from minmargin.data.schema import Kind, as_rows, missing_column
 from minmargin.errors import InputError, TooFewDistinctError, listing
@@ -19,6 +20,7 @@ from minmargin.pools.base import Pool
 from minmargin.pools.exclusion import Exclusion
 from minmargin.pools.files import DatasetPool, FilePool
 from minmargin.pools.formats import FORMATS, suffix_of
+from minmargin.pools.hub import HubPool
 from minmargin.pools.memory import MemoryPool
 from minmargin.pools.stores import ARROW_SCHEMES
 from minmargin.pools.stream import StreamPool
@@ -32,11 +34,14 @@ def open_pool(source: Any) -> Pool:
         return pool
     if is_path(source):
         return FilePool(source)
-    if type(source).__module__.startswith("pyarrow") and hasattr(source, "scanner"):
+    source = unwrap(source, "The pool")
+    if is_hub_dataset(source):
+        return HubPool(source)
+    if is_arrow_dataset(source):
         return DatasetPool(source)
-    if _is_stream(source):
-        return StreamPool(source)
-    return MemoryPool(as_rows(source, "The pool"))
+    if is_hub_stream(source):
+        source = stream_tables(source)
+    return StreamPool(source) if _is_stream(source) else MemoryPool(as_rows(source, "The pool"))
 
 
 def is_path(source: Any) -> bool:

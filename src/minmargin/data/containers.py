@@ -1,0 +1,228 @@
+"""Containers that people bring: datasets of Hugging Face and torch, Delta and Lance tables, lists of dicts.
+
+They are known by the names of their types, so none of their libraries is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from minmargin.errors import InputError, listing
+
+_STREAMED_ROWS = 1 << 13  # of a stream, at a time
+
+
+def unwrap(source: Any, what: str) -> Any:
+    """Return what a container holds: an array, an Arrow table or an Arrow dataset; what is no container, as it is.
+
+    Datasets of Hugging Face are left as they are, since they are read in parts. `what` names the rows in errors.
+    """
+    for module, name, take_out in _CONTAINERS:
+        if _is_a(source, module, name):
+            return take_out(source, what)
+    return _table_of_dicts(source, what) if _is_list_of_dicts(source) else source
+
+
+def is_arrow_dataset(source: Any) -> bool:
+    """Return whether this is a dataset of pyarrow; one of Lance is, too."""
+    return _is_a(source, "pyarrow._dataset", "Dataset")
+
+
+def is_hub_dataset(source: Any) -> bool:
+    """Return whether this is a dataset of Hugging Face whose rows have positions."""
+    return _is_a(source, "datasets.arrow_dataset", "Dataset")
+
+
+def is_hub_stream(source: Any) -> bool:
+    """Return whether this is a dataset of Hugging Face that can only be read from its beginning."""
+    return _is_a(source, "datasets.iterable_dataset", "IterableDataset")
+
+
+def is_unframed(source: Any) -> bool:
+    """Return whether rows have named columns but come in no data frame, so that no kind of frame was chosen."""
+    read = (is_hub_dataset, is_hub_stream, is_arrow_dataset, _is_list_of_dicts)
+    return any(is_one(source) for is_one in read) or _is_a(source, "deltalake.table", "DeltaTable")
+
+
+def read_whole(source: Any, what: str) -> Any:
+    """Return a dataset of any kind as one Arrow table; anything else as it is."""
+    if is_arrow_dataset(source):
+        return source.to_table()
+    if is_hub_dataset(source):
+        return HubRows(source, what).read(0, len(source), None)
+    if is_hub_stream(source):
+        tables = list(stream_tables(source))
+        if not tables:
+            raise InputError(f"{what} has no rows.")
+        return pa.concat_tables(tables, promote_options="permissive")
+    return source
+
+
+class HubRows:
+    """The rows of a Hugging Face dataset as Arrow tables, in its own order, with the names of classes for their codes.
+
+    Attributes:
+        schema: its columns, as they are read.
+    """
+
+    def __init__(self, dataset: Any, what: str) -> None:
+        if dataset.format["type"] == "custom":
+            raise InputError(
+                f"{what} is a dataset with a transform, which its columns are read without. Use dataset.map(...) to "
+                "keep what it makes, or dataset.with_format(None) to leave it out."
+            )
+        self._dataset = dataset
+        self._classes = _class_names(dataset)
+        self.schema: pa.Schema = _named_classes(
+            dataset.features.arrow_schema.empty_table(), self._classes
+        ).schema
+
+    def read(self, start: int, stop: int, names: Sequence[str] | None) -> pa.Table:
+        """Return rows start..stop-1, of some columns; None: of all."""
+        # A shuffled or selected dataset is a table and a list of positions: only its own reading heeds them.
+        chosen = self._dataset if names is None else self._dataset.select_columns(list(names))
+        table = chosen.with_format("arrow")[start:stop]
+        # Shuffled rows come in pieces of one row each.
+        return _named_classes(table.combine_chunks(), self._classes)
+
+    def take(self, rows: NDArray[np.intp], names: Sequence[str]) -> pa.Table:
+        """Return the rows with these positions, of some columns."""
+        table = self._dataset.select_columns(list(names)).with_format("arrow")[rows.tolist()]
+        return _named_classes(table.combine_chunks(), self._classes)
+
+
+def stream_tables(dataset: Any) -> Iterator[pa.Table]:
+    """Return the rows of a streamed Hugging Face dataset as Arrow tables, in order, with the names of classes."""
+    classes = _class_names(dataset)
+    for table in dataset.with_format("arrow").iter(batch_size=_STREAMED_ROWS):
+        yield _named_classes(table, classes)
+
+
+def _class_names(dataset: Any) -> dict[str, list[str]]:
+    features = dataset.features or {}  # a stream may not know its features before it is read
+    return {
+        name: list(feature.names)
+        for name, feature in features.items()
+        if _is_a(feature, "datasets.features.features", "ClassLabel")
+    }
+
+
+def _named_classes(table: pa.Table, classes: Mapping[str, list[str]]) -> pa.Table:
+    """Return the table with each code of a class replaced by its name; -1 stands for no class."""
+    for name, names in classes.items():
+        if name in table.column_names:
+            codes = table.column(name)
+            known = pc.if_else(pc.greater_equal(codes, 0), codes, None)
+            named = pa.chunked_array([pa.array(names, pa.string())]).take(known)
+            table = table.set_column(table.column_names.index(name), name, named)
+    return table.replace_schema_metadata(None)
+
+
+def _take_out_of_loader(loader: Any, what: str) -> Any:
+    """Return the rows of a torch loader that gives them in order and as they are in its dataset."""
+    if not _is_a(loader.sampler, "torch.utils.data.sampler", "SequentialSampler"):
+        raise InputError(
+            f"{what} is a DataLoader that gives rows in another order than its dataset, so row numbers would mean "
+            "nothing. Use shuffle=False and no sampler, or give loader.dataset."
+        )
+    rows = unwrap(loader.dataset, what)
+    as_they_are = loader.collate_fn.__module__ == "torch.utils.data._utils.collate"
+    if not (as_they_are and (isinstance(rows, np.ndarray) or is_hub_dataset(rows))):
+        raise InputError(
+            f"{what} is a DataLoader that makes its rows as it goes, of a {_name(loader.dataset)}. Use a TensorDataset "
+            "and the usual collate_fn, or give the rows as an array."
+        )
+    return rows
+
+
+def _take_out_of_subset(subset: Any, what: str) -> NDArray[Any]:
+    rows = unwrap(subset.dataset, what)
+    if not isinstance(rows, np.ndarray):
+        raise InputError(
+            f"{what} is a Subset of a {_name(subset.dataset)}. Use a Subset of a TensorDataset, or give the rows as an "
+            "array."
+        )
+    return rows[np.asarray(subset.indices, dtype=np.intp)]
+
+
+def _take_out_of_tensors(dataset: Any, what: str) -> NDArray[Any]:
+    if len(dataset.tensors) > 2:
+        raise InputError(
+            f"{what} is a TensorDataset of {len(dataset.tensors)} tensors, and one of rows, or of rows and labels, is "
+            "needed. Give the rows as one tensor."
+        )
+    return _tensor_rows(dataset.tensors[0], what)
+
+
+def _tensor_rows(tensor: Any, what: str) -> NDArray[Any]:
+    rows: NDArray[Any] = tensor.detach().cpu().numpy()
+    return rows
+
+
+def _take_out_of_delta(delta_table: Any, what: str) -> Any:
+    return delta_table.to_pyarrow_dataset()
+
+
+def _refuse_splits(splits: Any, what: str) -> Any:
+    first = next(iter(splits), "train")
+    raise InputError(
+        f"{what} is of the type {_name(splits)}, with the splits {listing(splits)}. Give one of them, such as "
+        f"dataset[{first!r}]."
+    )
+
+
+#: The module and name of a type, and what takes the rows out of it.
+_CONTAINERS: tuple[tuple[str, str, Callable[[Any, str], Any]], ...] = (
+    ("torch.utils.data.dataloader", "DataLoader", _take_out_of_loader),
+    ("torch.utils.data.dataset", "Subset", _take_out_of_subset),
+    ("torch.utils.data.dataset", "TensorDataset", _take_out_of_tensors),
+    ("torch", "Tensor", _tensor_rows),
+    ("deltalake.table", "DeltaTable", _take_out_of_delta),
+    ("datasets.dataset_dict", "DatasetDict", _refuse_splits),
+    ("datasets.dataset_dict", "IterableDatasetDict", _refuse_splits),
+)
+
+
+def _is_list_of_dicts(source: Any) -> bool:
+    return isinstance(source, (list, tuple)) and bool(source) and isinstance(source[0], Mapping)
+
+
+def _table_of_dicts(rows: Sequence[Any], what: str) -> pa.Table:
+    """Return the table of rows that are dicts; what a row does not have is missing there."""
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InputError(
+                f"{what} is a list whose first row is a dict and whose row {place:,} is a {_name(row)}. "
+                "Give every row as a dict."
+            )
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise InputError(f"{what} has dicts with keys that are not strings ({listing(odd, most=3)}).")
+    return pa.table({name: _column_of_dicts(rows, name, what) for name in names})
+
+
+def _column_of_dicts(rows: Sequence[Any], name: str, what: str) -> pa.Array:
+    try:
+        return pa.array([row.get(name) for row in rows])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        types = sorted({_name(row[name]) for row in rows if row.get(name) is not None})
+        raise InputError(
+            f"{what} has dicts whose values for {name!r} go into no column (types: {', '.join(types)}). "
+            "Give values of one type."
+        ) from error
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__
+
+
+def _is_a(source: Any, module: str, name: str) -> bool:
+    """Return whether a value is of a class, or one derived from it, without importing the class's module."""
+    return any(each.__name__ == name and each.__module__ == module for each in type(source).__mro__)
