@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-browser test-labelling reproduce-quick study faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling reproduce-quick study faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ test-shared: $(VENV)/installed-dev  ## run the tests on real data, which lies in
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/learners/test_module_errors.py tests/property/test_network_screens.py tests/strategies/test_greedy_device.py \
-	tests/test_device.py tests/pools/test_exclude.py::test_networks tests/compare/test_compare.py tests/compare/test_game.py \
+	tests/test_device.py tests/data/test_torch_data.py tests/pools/test_exclude.py::test_networks tests/compare/test_compare.py tests/compare/test_game.py \
 	tests/experiments/paper/test_run.py tests/experiments/study/test_running.py tests/committee/storage/test_torch_learners.py tests/contract/test_network_learners.py \
 	tests/test_package.py::test_importing_the_package_loads_no_optional_library_until_a_name_needs_it docs/networks.md \
 	src/minmargin/compute/gpu src/minmargin/compute/networks src/minmargin/learners/networks
@@ -72,6 +72,15 @@ test-torch: $(VENV)/installed-torch  ## install torch and run the tests that nee
 
 test-clusters: .venv-clusters/installed  ## run the tests of engines on real Dask, Ray and Spark clusters (needs Java)
 	.venv-clusters/bin/python -m pytest tests/clusters -p no:cacheprovider -W default
+
+# What people bring to this package and it never imports: hundreds of megabytes, for a minute of tests.
+.venv-libraries/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-libraries
+	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[libraries]' hypothesis pytest
+	@touch $@
+
+test-libraries: .venv-libraries/installed  ## run the tests with XGBoost, LightGBM, CatBoost, Delta and Lance
+	.venv-libraries/bin/python -m pytest tests/libraries -p no:cacheprovider -W default
 
 # Whatever makes pages or looks at them: reports in a browser, Label Studio's client, the site and the notebooks.
 # Playwright drives the system's Chromium (apt-get install chromium); its own download is not needed.
@@ -143,7 +152,7 @@ notebooks: .venv-pages/installed  ## run the notebooks in examples/ anew; fails 
 	.venv-pages/bin/python examples/run.py
 
 # Every environment but .venv, for who wants them before the tests that need them.
-environments: .venv-clusters/installed .venv-pages/installed .venv-label-studio/installed-$(LABEL_STUDIO)
+environments: .venv-clusters/installed .venv-libraries/installed .venv-pages/installed .venv-label-studio/installed-$(LABEL_STUDIO)
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-clusters .venv-pages .venv-label-studio .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-clusters .venv-libraries .venv-pages .venv-label-studio .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.containers import is_unframed
+from minmargin.data.containers import is_unframed, unwrap
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
 from minmargin.data.schema import (
@@ -199,6 +199,7 @@ def _seen_empty(column: Column, rows: Rows) -> Column:
 
 def as_labels(y: Any) -> NDArray[Any]:
     """Return (N,) labels of one type, or say which are missing or of another."""
+    y = unwrap(y, "y")
     if isinstance(y, np.ndarray) and y.dtype.kind != "O":
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if labels.ndim == 1:

@@ -204,7 +204,9 @@ def _table_of_dicts(rows: Sequence[Any], what: str) -> pa.Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
-        raise InputError(f"{what} has dicts with keys that are not strings ({listing(odd, most=3)}).")
+        raise InputError(
+            f"{what} has dicts with keys that are not strings ({listing(odd, most=3)}). Use strings."
+        )
     return pa.table({name: _column_of_dicts(rows, name, what) for name in names})
 
 
