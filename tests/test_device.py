@@ -20,6 +20,17 @@ from minmargin import device
 from minmargin.execution import Execution
 from minmargin.learners.logistic import LogisticLearner
 
+
+class TorchDevice:
+    """What of a `torch.device` is looked at: its name, by str()."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.name
+
+
 NO_GPU = "device='cuda', but torch finds no CUDA GPU here. Use device='auto' or 'cpu'."
 
 
@@ -71,6 +82,37 @@ def test_cuda_is_the_gpu_and_cpu_the_cpu(machine):
     assert device.resolve_device("cpu") == "cpu"
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("cuda:0", "cuda"),
+        (TorchDevice("cuda"), "cuda"),
+        (TorchDevice("cuda:0"), "cuda"),
+        ("cpu:0", "cpu"),
+        (TorchDevice("cpu"), "cpu"),
+    ],
+    ids=str,
+)
+def test_a_device_may_be_named_as_torch_names_it(machine, given, expected):
+    machine(driver=True, gpu=True)
+    assert device.resolve_device(given) == expected
+    assert device.check_device(given) == expected
+
+
+def test_another_gpu_than_the_first_is_not_taken_for_it(machine):
+    machine(driver=True, gpu=True)
+    for given in ("cuda:1", TorchDevice("cuda:1")):
+        assert complaint(device=given) == (
+            "device='cuda:1' is not the first GPU, which is the one that is used. Set CUDA_VISIBLE_DEVICES=1 and use "
+            "device='cuda'."
+        )
+
+
+def test_a_batch_is_picked_on_a_device_of_torch():
+    torch = pytest.importorskip("torch")
+    assert pick(device=torch.device("cpu")) == pick(device="cpu")
+
+
 def test_without_a_driver_torch_is_not_imported():
     script = """
 import ctypes, sys
@@ -110,6 +152,8 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_read(machine, lea
     ("settings", "message"),
     [
         ({"device": "gpu"}, "device='gpu' must be 'auto', 'cpu' or 'cuda'."),
+        ({"device": "cuda:"}, "device='cuda:' must be 'auto', 'cpu' or 'cuda'."),
+        ({"device": "auto:0"}, "device='auto:0' must be 'auto', 'cpu' or 'cuda'."),
         ({"precision": "float16"}, "precision='float16' must be 'float32' or 'fast'."),
     ],
 )
@@ -151,7 +195,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(
         "minmargin.committee.committee.resolve_device", lambda device: "cpu" if device == "cpu" else "cuda"
     )
-    monkeypatch.setattr("minmargin.scan.engines.resolve_device", lambda device: device)
+    monkeypatch.setattr("minmargin.scan.engines.check_device", lambda device: device)
 
 
 def where(batch: mm.Batch) -> str:
@@ -200,7 +244,7 @@ def test_a_learner_without_a_screen_is_asked_as_it_is_whatever_the_device(gpu):
 
 def test_exact_scores_are_made_on_the_cpu_and_fast_ones_on_the_device(gpu, monkeypatch):
     committee = mm.fit_committee(LABELED, LABELS, n_models=2, random_state=0)
-    monkeypatch.setattr("minmargin.scan.engines.resolve_device", lambda device: device)
+    monkeypatch.setattr("minmargin.scan.engines.check_device", lambda device: device)
     asked = []
     screen = type(committee.scorer).screen
 

@@ -18,7 +18,9 @@ def check_count(name: str, value: Any, *, least: int, usual: int | None = None) 
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return a number of workers: positive, or negative to count down from all cores."""
+    """Return a number of workers: positive, or negative to count down from all cores; None is 1, as in scikit-learn."""
+    if n_jobs is None:
+        return 1
     if not _is_whole(n_jobs) or n_jobs == 0:
         raise InputError(f"n_jobs={n_jobs!r} must be a whole number >= 1, or -1 for all cores.")
     return int(n_jobs)

@@ -6,7 +6,7 @@ import ctypes
 import importlib.util
 import sys
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from minmargin.errors import InputError, MissingExtraError
 
@@ -14,6 +14,24 @@ from minmargin.errors import InputError, MissingExtraError
 Device: TypeAlias = Literal["cpu", "cuda"]
 #: What a caller may ask for; "auto" is a GPU where there is one and the work is worth it.
 DeviceChoice: TypeAlias = Literal["auto", "cpu", "cuda"]
+
+
+class TorchDevice(Protocol):
+    """A `torch.device`."""
+
+    @property
+    def type(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def index(self) -> int | None:
+        """Its number."""
+        ...
+
+
+#: One of these, with a number ("cuda:0"), or as a `torch.device`.
+DeviceLike: TypeAlias = DeviceChoice | Literal["cuda:0"] | TorchDevice
 #: How closely a GPU looks at rows before the closest are scored exactly.
 Precision: TypeAlias = Literal["float32", "fast"]
 
@@ -29,13 +47,12 @@ def require_torch(purpose: str) -> Any:
     return torch
 
 
-def resolve_device(device: str) -> Device:
+def resolve_device(device: str | TorchDevice) -> Device:
     """Return the device that "auto", "cpu" or "cuda" stands for on this machine.
 
     "auto" is a CUDA GPU where there is one that torch can use. Without a driver, torch is not even imported.
     """
-    if device not in {"auto", "cpu", "cuda"}:
-        raise InputError(f"device={device!r} must be 'auto', 'cpu' or 'cuda'.")
+    device = _plain(device)
     if device == "cpu" or (device == "auto" and not _may_have_cuda()):
         return "cpu"
     torch = require_torch(f"device={device!r}")
@@ -46,7 +63,21 @@ def resolve_device(device: str) -> Device:
     raise InputError("device='cuda', but torch finds no CUDA GPU here. Use device='auto' or 'cpu'.")
 
 
-def check_device(device: str) -> DeviceChoice:
+def _plain(device: str | TorchDevice) -> DeviceChoice:
+    """Return one of the three names for what the caller gave: a name, with a number or without, or a `torch.device`."""
+    name, _, number = str(device).partition(":")
+    known = name in {"cpu", "cuda"} and (number.isdigit() or str(device) == name)
+    if not known and device != "auto":
+        raise InputError(f"device={device!r} must be 'auto', 'cpu' or 'cuda'.")
+    if name == "cuda" and number and int(number) > 0:
+        raise InputError(
+            f"device={str(device)!r} is not the first GPU, which is the one that is used. Set "
+            f"CUDA_VISIBLE_DEVICES={number} and use device='cuda'."
+        )
+    return cast("DeviceChoice", name)
+
+
+def check_device(device: str | TorchDevice) -> DeviceChoice:
     """Return a device that can be used here. "auto" is not looked into, which could import torch."""
     return "auto" if device == "auto" else resolve_device(device)
 

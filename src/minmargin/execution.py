@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, 
 
 from threadpoolctl import ThreadpoolController
 
-from minmargin.device import DeviceChoice, Precision
+from minmargin.device import DeviceChoice, DeviceLike, Precision
 
 CHUNK_SIZE = 131_072
 
@@ -69,8 +69,8 @@ EngineLike: TypeAlias = EngineName | DaskClient | SparkSession | Engine
 class TrainingOptions(TypedDict, total=False):
     """What a caller may say of how models are trained; `minmargin.select` describes each."""
 
-    n_jobs: int
-    device: DeviceChoice
+    n_jobs: int | None
+    device: DeviceLike
     progress: Progress
 
 

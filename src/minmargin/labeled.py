@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.containers import is_unframed, unwrap
+from minmargin.data.containers import check_same_index, is_unframed, unwrap
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
 from minmargin.data.schema import (
@@ -79,6 +79,7 @@ class LabeledSet:
             labels = _label_column(rows, y)
             not_features = (*not_features, y)
         else:
+            check_same_index(X, y)
             labels = as_labels(y)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is not None:

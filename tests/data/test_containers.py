@@ -92,8 +92,7 @@ def test_what_a_dict_does_not_have_is_missing():
         ),
         (
             [{"size": 1.0}, {"size": "two"}],
-            "The pool has dicts whose values for 'size' go into no column (types: float, str). Give values of "
-            "one type.",
+            "The pool has dicts whose values for 'size' go into no column (float, str). Give values of one type.",
         ),
         ([{"size": 1.0, 3: 2.0}], "The pool has dicts with keys that are not strings (3). Use strings."),
     ],

@@ -31,7 +31,7 @@ def launches(monkeypatch):
     monkeypatch.setattr(greedy, "pick_greedily", on_cpu)
     monkeypatch.setattr(greedy, "fits", lambda *_: True)
     monkeypatch.setattr(strategies, "resolve_device", lambda _: "cuda")
-    monkeypatch.setattr("minmargin.scan.engines.resolve_device", lambda device: device)
+    monkeypatch.setattr("minmargin.scan.engines.check_device", lambda device: device)
     # The scan before it is another matter.
     monkeypatch.setattr("minmargin.committee.committee.Committee._device", lambda *_, **__: "cpu")
     return started

@@ -65,6 +65,24 @@ class Classifier:
         return {}
 
 
+class HubDataset:
+    """What type checkers see of a dataset of Hugging Face."""
+
+    @property
+    def column_names(self) -> Any:
+        """Return the names of its columns."""
+
+    def with_format(self, type: str | None = None) -> HubDataset:  # noqa: A002 - their name
+        """Return it for another library."""
+        return self
+
+
+class TensorLoader:
+    """What type checkers see of a loader of torch."""
+
+    dataset: Any
+
+
 class Net:
     """What type checkers see of a torch module."""
 
@@ -121,6 +139,7 @@ def settings(X: Floats, y: Sequence[str], pool: Floats) -> None:
         random_state=np.int64(0),
     )
     mm.select(X, y, pool, 5, preprocess="automatic")  # type: ignore[arg-type]
+    mm.select(X, y, pool, 5, device="cuda:0", n_jobs=None)
     mm.select(X, y, pool, 5, device="gpu")  # type: ignore[arg-type]
     mm.select(X, y, pool, 5, precision="float16")  # type: ignore[arg-type]
     mm.select(X, y, pool, 5, engine="slurm")  # type: ignore[arg-type]
@@ -130,6 +149,9 @@ def settings(X: Floats, y: Sequence[str], pool: Floats) -> None:
 def rows(X: Floats, y: Sequence[str], pool: Floats, csr: sparse.csr_array) -> None:
     """Rows come as arrays, sparse matrices, lists, texts and files; pools also as chunks."""
     mm.select(csr, y, csr, 5)
+    mm.select([{"a": 1.0, "y": "up"}, {"a": 0.0, "y": "down"}], "y", [{"a": 0.5}], 1)
+    mm.select(HubDataset(), "y", HubDataset(), 5)
+    mm.select(X, y, TensorLoader(), 5)
     mm.select([[0.0, 1.0], [1, 0]], [0, 1], [[0.5, 0.5]], 1)
     mm.select(["lost", "stolen"], np.array([0, 1]), ["my card"], 1, learner="text")
     mm.select("labeled.csv", "y", Path("pool.parquet"), 5)

@@ -30,7 +30,7 @@ from minmargin.learners.reference import is_in_current_folder, is_reference, lea
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
 from minmargin.strategies import distinct_rows, resolve_strategy
-from minmargin.typing import DeviceChoice, LearnerLike, Preprocess, Seed, StrategyName
+from minmargin.typing import DeviceLike, LearnerLike, Preprocess, Seed, StrategyName
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,8 +189,8 @@ class Campaign:
         replace: bool = False,
         new_classes: bool = False,
         source: str | None = None,
-        n_jobs: int = -1,
-        device: DeviceChoice = "auto",
+        n_jobs: int | None = -1,
+        device: DeviceLike = "auto",
     ) -> Added:
         """Add labels of picked rows, all of them or none, and return how many were new, known, changed and empty.
 
@@ -228,7 +228,7 @@ class Campaign:
             self._measure(resolve_execution(n_jobs=n_jobs, device=device))
         return checked.added
 
-    def status(self, *, n_jobs: int = -1, device: DeviceChoice = "auto") -> Status:
+    def status(self, *, n_jobs: int | None = -1, device: DeviceLike = "auto") -> Status:
         """Return how far the campaign has come, round by round, and its learning curve.
 
         Accuracy that was not measured yet is measured now, unless another process is at work in the campaign.

@@ -161,7 +161,7 @@ class Committee:
         *,
         of: ModelChoice = "base",
         features: str | Sequence[str] | None = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = -1,
         chunk_size: int = CHUNK_SIZE,
     ) -> NDArray[np.float64]:
         """Return (n, C): the class scores of every pool row under the base, or their mean over the members.
@@ -188,7 +188,7 @@ class Committee:
         *,
         of: ModelChoice = "base",
         features: str | Sequence[str] | None = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = -1,
         chunk_size: int = CHUNK_SIZE,
     ) -> NDArray[Any]:
         """Return (n,) the class with the highest score of every pool row; the arguments are those of `class_scores`.
@@ -207,7 +207,7 @@ class Committee:
         *,
         of: ModelChoice = "base",
         features: str | Sequence[str] | None = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = -1,
         chunk_size: int = CHUNK_SIZE,
     ) -> NDArray[np.float64]:
         """Return (n, C) the probabilities of every pool row, in the order of `classes_`.

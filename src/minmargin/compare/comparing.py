@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minmargin.execution import Progress, silent
-from minmargin.typing import DeviceChoice, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
+from minmargin.typing import DeviceLike, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
 
 if TYPE_CHECKING:
     from minmargin.compare.comparison import Comparison
@@ -30,8 +30,8 @@ def compare(
     features: str | Sequence[str] | None = None,
     preprocess: Preprocess = "none",
     random_state: Seed = None,
-    n_jobs: int = -1,
-    device: DeviceChoice = "auto",
+    n_jobs: int | None = -1,
+    device: DeviceLike = "auto",
     out: str | Path | None = None,
     progress: Progress = silent,
 ) -> Comparison:

@@ -19,7 +19,7 @@ from minmargin.compare.played import make_table
 from minmargin.compare.scoring import SklearnScoring, resolve_scoring
 from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
-from minmargin.device import Device, DeviceChoice, check_device, resolve_device
+from minmargin.device import Device, DeviceChoice, DeviceLike, check_device, resolve_device
 from minmargin.errors import InputError, listing
 from minmargin.labeled import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
@@ -70,14 +70,14 @@ class Plan:
         features: str | Sequence[str] | None,
         preprocess: Preprocess,
         random_state: Any,
-        device: DeviceChoice,
+        device: DeviceLike,
     ) -> Plan:
         """Return the plan for these arguments of `compare`, or say why it cannot work."""
         given = None if strategies is None else _check_strategies(strategies)
         scored_by = resolve_scoring(scoring)
         n_draws = check_count("n_draws", n_draws, least=2, usual=50)
         n_models = check_count("n_models", n_models, least=0, usual=25)
-        check_device(device)
+        on = check_device(device)
         table = LabeledSet.of(X, y, features=features)
         training = Training.of(
             table,
@@ -132,7 +132,7 @@ class Plan:
             "seed": split.seed,
             **table.describe(),
         }
-        return cls(split, _games(chosen, in_rounds, game), n_draws, _device(training, device), settings)
+        return cls(split, _games(chosen, in_rounds, game), n_draws, _device(training, on), settings)
 
     @property
     def rules(self) -> str:

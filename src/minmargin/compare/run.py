@@ -39,7 +39,7 @@ class _Draw(NamedTuple):
     warned: dict[_Origin, str]
 
 
-def run(plan: Plan, folder: Path | None, *, n_jobs: int, progress: Progress) -> Comparison:
+def run(plan: Plan, folder: Path | None, *, n_jobs: int | None, progress: Progress) -> Comparison:
     """Return the comparison that a plan gives.
 
     A draw gives the same numbers whenever and by whichever process it is played, so what is in the folder already is

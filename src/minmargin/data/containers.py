@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from minmargin.errors import InputError, listing
 
+_PANDAS_FRAME = ("pandas", "DataFrame")
+_PANDAS_SERIES = ("pandas", "Series")
 _STREAMED_ROWS = 1 << 13  # of a stream, at a time
 
 
@@ -48,6 +50,41 @@ def is_unframed(source: Any) -> bool:
     """Return whether rows have named columns but come in no data frame, so that no kind of frame was chosen."""
     read = (is_hub_dataset, is_hub_stream, is_arrow_dataset, _is_list_of_dicts)
     return any(is_one(source) for is_one in read) or _is_a(source, "deltalake.table", "DeltaTable")
+
+
+def with_index(source: Any, name: str | None) -> Any:
+    """Return a pandas frame with its index as a column, if `name` names the index and no column; others as they are.
+
+    An index without a name is called "index", as `reset_index` calls it.
+    """
+    if name is None or not _is_a(source, *_PANDAS_FRAME) or name in source.columns:
+        return source
+    names = list(source.index.names)
+    if len(names) > 1 and name in {"index", *names}:
+        raise InputError(
+            f"id_column={name!r} names an index with the levels {listing(names)}, and one value a row is needed. Use "
+            "pool.reset_index(), and name a column that tells its rows apart."
+        )
+    return source.reset_index(names=name) if name == (names[0] or "index") else source
+
+
+def check_same_index(X: Any, y: Any) -> None:
+    """Raise an error if labels in a pandas series belong to other rows than those of a pandas frame, by their index."""
+    if not (_is_a(X, *_PANDAS_FRAME) and _is_a(y, *_PANDAS_SERIES)) or len(X) != len(y):
+        return
+    if X.index.equals(y.index):
+        return
+    same_rows = X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all()
+    if same_rows:
+        raise InputError(
+            "The index of y has the rows of X in another order. Use y.loc[X.index], or y.to_numpy() if the labels "
+            "stand in the order of X."
+        )
+    place = next(at for at, (mine, other) in enumerate(zip(X.index, y.index, strict=True)) if mine != other)
+    raise InputError(
+        f"The index of y is not that of X: row {place:,} of X is {X.index[place]!r}, and that of y is "
+        f"{y.index[place]!r}. Give the labels of these rows, or y.to_numpy() if they stand in the order of X."
+    )
 
 
 def read_whole(source: Any, what: str) -> Any:
@@ -216,8 +253,8 @@ def _column_of_dicts(rows: Sequence[Any], name: str, what: str) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         types = sorted({_name(row[name]) for row in rows if row.get(name) is not None})
         raise InputError(
-            f"{what} has dicts whose values for {name!r} go into no column (types: {', '.join(types)}). "
-            "Give values of one type."
+            f"{what} has dicts whose values for {name!r} go into no column ({', '.join(types)}). Give values of one "
+            "type."
         ) from error
 
 

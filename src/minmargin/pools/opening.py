@@ -12,7 +12,14 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.checks import check_count
-from minmargin.data.containers import is_arrow_dataset, is_hub_dataset, is_hub_stream, stream_tables, unwrap
+from minmargin.data.containers import (
+    is_arrow_dataset,
+    is_hub_dataset,
+    is_hub_stream,
+    stream_tables,
+    unwrap,
+    with_index,
+)
 from minmargin.data.intake import Intake
 from minmargin.data.schema import Kind, as_rows, missing_column
 from minmargin.errors import InputError, TooFewDistinctError, listing
@@ -148,7 +155,7 @@ def match_pool(
     names = [features] if isinstance(features, str) else features
     kept = [keep] if isinstance(keep, str) else list(keep)
     carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
-    matched = _match(open_pool(pool), intake, features=names, carried=carried)
+    matched = _match(open_pool(with_index(pool, id_column)), intake, features=names, carried=carried)
     return matched if exclude is None else matched._replace(exclusion=_exclusion(exclude, matched, id_column))
 
 

@@ -16,7 +16,7 @@ from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
 from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 from minmargin.typing import (
-    DeviceChoice,
+    DeviceLike,
     EngineLike,
     LabelsLike,
     LearnerLike,
@@ -47,9 +47,9 @@ def select(
     exclude: Any = None,
     distinct: bool | None = None,
     preprocess: Preprocess = "none",
-    n_jobs: int = -1,
+    n_jobs: int | None = -1,
     chunk_size: int = CHUNK_SIZE,
-    device: DeviceChoice = "auto",
+    device: DeviceLike = "auto",
     precision: Precision = "float32",
     engine: EngineLike = "local",
     address: str | None = None,
@@ -91,7 +91,7 @@ def select(
             the first `batch_size` rows, in the strategy's order, of which no two are alike. By default it is True, but
             for strategies that look at no model: chance draws a sample, copies and all.
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns, as categories.
-        n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores.
+        n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores, None one.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
         device: "cpu", "cuda", or "auto": a GPU, if there is one, for networks and for pools that are worth it. It
             changes the time, and networks in their last digits; for a given committee, never the batch.

@@ -264,7 +264,7 @@ def test_a_device_picks_the_batch_that_the_cpu_picks(learner, strategy, precisio
             "minmargin.compute.gpu.looks.DeviceNetworks", lambda networks, _: DeviceNetworks(networks, "cpu")
         )
         monkeypatch.setattr("minmargin.committee.committee.resolve_device", lambda _: "cuda")
-        monkeypatch.setattr("minmargin.scan.engines.resolve_device", lambda device: device)
+        monkeypatch.setattr("minmargin.scan.engines.check_device", lambda device: device)
     found = committee.select(pool, 20, strategy=strategy, device="cuda", precision=precision)
     assert found.manifest["settings"]["device"] == "cuda"
     assert found.manifest["settings"]["precision"] == precision

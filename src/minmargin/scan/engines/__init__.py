@@ -18,7 +18,7 @@ from typing import Any, Unpack, get_args
 from joblib import effective_n_jobs
 
 from minmargin.checks import check_count, check_n_jobs
-from minmargin.device import check_precision, resolve_device
+from minmargin.device import check_device, check_precision
 from minmargin.errors import InputError
 from minmargin.execution import (
     CHUNK_SIZE,
@@ -44,9 +44,7 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 def resolve_execution(**options: Unpack[ExecutionOptions]) -> Execution:
     """Return how work is to be carried out, or say what cannot be done; what a caller left out is as usual."""
     n_jobs = check_n_jobs(options.get("n_jobs", -1))
-    device, checkpoint = options.get("device", "auto"), options.get("checkpoint")
-    if device != "auto":  # which is not looked into now: that could import torch
-        device = resolve_device(device)
+    device, checkpoint = check_device(options.get("device", "auto")), options.get("checkpoint")
     precision = options.get("precision", "float32")
     if precision != "float32":
         precision = check_precision(precision)
