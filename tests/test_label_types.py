@@ -56,7 +56,10 @@ def test_flags_and_numbers_with_gaps_stay_what_they_are(labels):
 def test_a_missing_label_is_no_class(labels):
     with pytest.raises(mm.InputError) as error:
         as_labels(labels)
-    assert str(error.value) == "Labeled row 1 has no label. Drop such rows or move them to the pool."
+    assert (
+        str(error.value)
+        == "Labeled row 1 has no label. Drop such rows, or use select(..., pool=None), which picks from them."
+    )
 
 
 @pytest.mark.parametrize(

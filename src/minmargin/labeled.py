@@ -76,13 +76,15 @@ class LabeledSet:
         """
         rows = read_frame(X) if is_path(X) else as_rows(X, "The labeled set")
         if isinstance(y, str):
-            labels = _label_column(rows, y)
+            labels = as_labels(label_column(rows, y))
             not_features = (*not_features, y)
         else:
             check_same_index(X, y)
             labels = as_labels(y)
         known, codes = encode_labels(labels, count_rows(rows))
-        if classes is not None:
+        if classes is None:
+            _ask_about_marks(known, codes)
+        else:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]
         columns = _feature_columns(rows, features, not_features)
@@ -156,7 +158,8 @@ class LabeledSet:
         }
 
 
-def _label_column(rows: Rows, name: str) -> NDArray[Any]:
+def label_column(rows: Rows, name: str) -> Any:
+    """Return the column of a frame that holds the labels, in its own container."""
     if not isinstance(rows, nw.DataFrame):
         raise InputError(
             f"y={name!r} names a label column, but the labeled set is an array without column names. "
@@ -164,7 +167,7 @@ def _label_column(rows: Rows, name: str) -> NDArray[Any]:
         )
     if name not in rows.columns:
         raise missing_column(name, rows.columns, "the labeled set")
-    return as_labels(rows[name].to_native())
+    return rows[name].to_native()
 
 
 def _feature_columns(
@@ -206,7 +209,7 @@ def as_labels(y: Any) -> NDArray[Any]:
         if labels.ndim == 1:
             _refuse_missing(labels.tolist() if labels.dtype.kind in "fmM" else [])
         return labels
-    values = _as_list(y)
+    values = list_labels(y)
     _refuse_missing(values)
     kinds = sorted({_kind(value) for value in values})
     if len(kinds) > 1:
@@ -235,6 +238,12 @@ def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[n
             "Label at least one row of another class."
         )
     return classes, codes
+
+
+def list_labels(y: Any) -> list[Any]:
+    """Return labels in any container as a list of plain values."""
+    y = unwrap(y, "y")
+    return _as_list(y[:, 0] if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 else y)
 
 
 def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
@@ -303,8 +312,28 @@ def _refuse_missing(values: list[Any]) -> None:
     if missing:
         others = f" (and {len(missing) - 1:,} others)" if len(missing) > 1 else ""
         raise InputError(
-            f"Labeled row {missing[0]:,} has no label{others}. Drop such rows or move them to the pool."
+            f"Labeled row {missing[0]:,} has no label{others}. Drop such rows, or use select(..., pool=None), "
+            "which picks from them."
         )
+
+
+def _ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp]) -> None:
+    """Raise an error for a class that many write for rows without a label: -1 before 0, 1, ..., or an empty text.
+
+    Two classes -1 and 1 are usual, and are let through.
+    """
+    first = classes[0].item() if isinstance(classes[0], np.generic) else classes[0]
+    row = int(np.flatnonzero(codes == 0)[0])
+    if isinstance(first, str) and not first:
+        what = "an empty label"
+    elif type(first) in {int, float} and first == -1 and len(classes) > 2 and classes[1] >= 0:
+        what = f"the label -1, beside labels from {classes.tolist()[1]} to {classes.tolist()[-1]}"
+    else:
+        return
+    raise InputError(
+        f"Labeled row {row:,} has {what}. If this stands for no label, give None in its place, and pool=None to pick "
+        "from such rows; if it is a class, name all classes with classes=[...]."
+    )
 
 
 def _kind(value: Any) -> str:

@@ -66,7 +66,7 @@ def make_manifest(
     classes: NDArray[Any],
     labeled: dict[str, Any] | None,
     pool: dict[str, Any],
-    excluded: dict[str, int] | None,
+    excluded: dict[str, Any] | None,
     n_copies: int | None,
     n_rows_decided: int,
     stopwatch: Stopwatch,

@@ -73,7 +73,8 @@ def test_a_bootstrap_fraction_that_is_no_positive_number_is_refused(fraction: fl
 )
 def test_missing_labels_are_counted_and_the_first_is_named(labels: Any) -> None:
     assert complaint(labels=labels) == (
-        "Labeled row 2 has no label (and 9 others). Drop such rows or move them to the pool."
+        "Labeled row 2 has no label (and 9 others). Drop such rows, or use select(..., pool=None), "
+        "which picks from them."
     )
 
 
@@ -348,7 +349,7 @@ def test_images_are_refused_by_what_takes_tables(settings: dict[str, Any]) -> No
     assert in_chunks == f"A chunk of the pool has shape (150, 2, 2), {fix}"
 
 
-@pytest.mark.parametrize(("pool", "kind"), [(None, "NoneType"), (5, "int")])
+@pytest.mark.parametrize(("pool", "kind"), [(object(), "object"), (5, "int")])
 def test_a_pool_of_another_kind_is_refused(pool: Any, kind: str) -> None:
     assert complaint(pool=pool) == (
         f"The pool is a {kind}, which cannot be read as rows. Use a numpy array, a scipy sparse matrix, a "

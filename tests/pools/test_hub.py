@@ -94,9 +94,9 @@ def test_a_class_label_of_minus_one_is_no_label(labeled, pool):
     )
     with pytest.raises(mm.InputError) as caught:
         pick(unlabeled, pool)
-    assert (
-        str(caught.value)
-        == "Labeled row 4 has no label (and 1 others). Drop such rows or move them to the pool."
+    assert str(caught.value) == (
+        "Labeled row 4 has no label (and 1 others). Drop such rows, or use select(..., pool=None), "
+        "which picks from them."
     )
 
 

@@ -83,6 +83,20 @@ def _is_chunk(item: Any) -> bool:
     return array_of_rows or isinstance(item, pa.RecordBatch) or nw.dependencies.is_into_dataframe(item)
 
 
+class OneTable(NamedTuple):
+    """What is said of a pool whose table has the labeled rows, too, which are excluded.
+
+    Attributes:
+        n_labeled: how many there are.
+        mark: what stands for no label, in words.
+        n_asked: how many ids or row numbers the caller excluded besides.
+    """
+
+    n_labeled: int
+    mark: str
+    n_asked: int
+
+
 class MatchedPool(NamedTuple):
     """An opened pool, which of its columns are read, and which of its rows must not be picked (None: any may)."""
 
@@ -91,6 +105,7 @@ class MatchedPool(NamedTuple):
     carried: tuple[str, ...]
     kinds: dict[str, Kind | None] | None
     exclusion: Exclusion | None = None
+    one_table: OneTable | None = None
 
     @property
     def n_left(self) -> int | None:
@@ -99,8 +114,11 @@ class MatchedPool(NamedTuple):
             return self.pool.n_rows
         return self.pool.n_rows - self.exclusion.n_certain
 
-    def describe_exclusion(self, n_rows: int) -> dict[str, int] | None:
+    def describe_exclusion(self, n_rows: int) -> dict[str, Any] | None:
         """Return what the manifest records of excluded rows, of which reading the pool found so many."""
+        if self.one_table is not None:
+            n_labeled, mark, n_asked = self.one_table
+            return {"asked": n_asked, "rows": n_rows, "labeled": n_labeled, "unlabeled_mark": mark}
         return None if self.exclusion is None else {"asked": len(self.exclusion), "rows": n_rows}
 
 

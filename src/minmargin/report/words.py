@@ -80,14 +80,16 @@ def python_call(manifest: Mapping[str, Any]) -> str:
     trained = manifest.get("labeled", {}) is not None
     if trained:
         arguments += _training_arguments(settings)
-    if manifest.get("excluded"):
-        arguments.append(("exclude", "...", f"the same {manifest['excluded']['asked']:,} values"))
+    excluded = manifest.get("excluded") or {}
+    if excluded.get("asked"):
+        arguments.append(("exclude", "...", f"the same {excluded['asked']:,} values"))
     arguments.append(("distinct", repr(settings.get("distinct", False)), ""))
     if trained:
         arguments.append(("random_state", repr(settings["seed"]), ""))
     lines = (f"    {name}={value},{f'  # {note}' if note else ''}" for name, value, note in arguments)
     call = ["minmargin.select(", "    X,", "    y,"] if trained else ["committee.select("]
-    return "\n".join([*call, "    pool,", *lines, ")"])
+    pool = "    pool=None," if "labeled" in excluded else "    pool,"
+    return "\n".join([*call, pool, *lines, ")"])
 
 
 def _training_arguments(settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from minmargin.batch import Batch
 from minmargin.checks import check_count
 from minmargin.committee.training import Training
 from minmargin.execution import CHUNK_SIZE, Progress, silent
 from minmargin.labeled import LabeledSet
+from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
@@ -32,7 +33,7 @@ from minmargin.typing import (
 def select(
     X: RowsLike,
     y: LabelsLike,
-    pool: PoolLike,
+    pool: PoolLike | None,
     batch_size: int,
     *,
     classes: Iterable[object] | None = None,
@@ -69,7 +70,9 @@ def select(
         X: the labeled rows: an array, a sparse matrix, a data frame, a list of texts, or a path to files.
         y: their labels, of any type; or the name of the label column, if X is a frame or a path.
         pool: the candidates: anything X may be, a glob or list of files, an Arrow dataset, or an iterable of
-            chunks. Frames and files are matched to X by column name; other columns are ignored.
+            chunks. Frames and files are matched to X by column name; other columns are ignored. None: the rows of X
+            without a label, for which y has None, NaN or, in default of these, -1 or an empty text. `batch.rows` are
+            then row numbers in X.
         batch_size: B, how many rows to pick.
         classes: all classes that may occur, those of y and others that nobody has labeled yet; by default those of y.
             Networks have an output for each of them. Other learners give 0 to classes without labels.
@@ -119,8 +122,14 @@ def select(
     if execution.checkpoint is not None and random_state is None:
         random_state = seed_of(execution.checkpoint)
     not_features = [] if id_column is None else [id_column]
+    partly = None
+    if pool is None:
+        partly = PartlyLabeled.of(X, y, classes=classes, features=features, not_features=not_features)
+        pool, labeled = cast("PoolLike", X), partly.labeled
+    else:
+        labeled = LabeledSet.of(X, y, classes=classes, features=features, not_features=not_features)
     training = Training.of(
-        LabeledSet.of(X, y, classes=classes, features=features, not_features=not_features),
+        labeled,
         learner=learner,
         bootstrap_fraction=bootstrap_fraction,
         random_state=random_state,
@@ -129,6 +138,8 @@ def select(
     matched = match_pool(
         pool, training.intake, features=features, id_column=id_column, keep=keep, exclude=exclude
     )
+    if partly is not None:
+        matched = partly.leave_out_labeled(matched, batch_size)
     batch_size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
