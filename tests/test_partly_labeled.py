@@ -198,8 +198,8 @@ def test_a_table_without_labels_has_no_labeled_set():
 
 def test_minus_one_beside_one_other_class_is_asked_about():
     assert complaint(y=labels([1, 1, 1], -1)) == (
-        "With pool=None, -1 stands for no label, and all 22 other rows are of class 1. If -1 is a class, use None or NaN "
-        "for rows without a label."
+        "With pool=None, -1 stands for no label, and all 22 other rows are of class 1. If -1 is a class, use None or "
+        "NaN for rows without a label."
     )
 
 

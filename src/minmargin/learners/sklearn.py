@@ -10,7 +10,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -26,6 +25,7 @@ from minmargin.errors import InputError, MissingExtraError, NotNumbersError, lis
 from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.base import Scorer
+from minmargin.learners.boosters import copied, wants_codes
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.recognition import compile_fitted, lets_missing_through, recognize, takes
 from minmargin.learners.together import can_train_together, train_together
@@ -136,13 +136,15 @@ class SklearnLearner:
             if together is not None:
                 return together
 
+        y = labeled.codes if wants_codes(self.estimator) else labeled.y
+
         def fit_one(member: int | None) -> Any:
-            model = _copying(clone(self.estimator if linear is None else linear))
+            model = _copying(copied(self.estimator if linear is None else linear))
             _set_random_states(model, bootstrap.seeds, member)
             if member is None:
-                return model.fit(X, labeled.y)
+                return model.fit(X, y)
             drawn = bootstrap.indices(member)
-            return model.fit(_take(X, drawn), labeled.y[drawn])
+            return model.fit(_take(X, drawn), y[drawn])
 
         base, members = fit_all(fit_one, labeled, bootstrap, n_members, n_jobs=n_jobs, progress=progress)
         compiled: Scorer | None = None
@@ -152,7 +154,7 @@ class SklearnLearner:
 
     def _recognized(self, labeled: LabeledSet) -> Any | None:
         """Return a copy of the estimator that is linear in the columns of a matrix, if it is known to be."""
-        return recognize(_copying(clone(self.estimator)), labeled.columns, len(labeled.classes))
+        return recognize(_copying(copied(self.estimator)), labeled.columns, len(labeled.classes))
 
     def _reads_text(self) -> bool:
         tags = get_tags(_steps(self.estimator)[0]).input_tags
@@ -240,7 +242,10 @@ def no_scores(estimator: Any) -> InputError:
 
 
 def _steps(estimator: Any) -> list[Any]:
-    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    """Return what a pipeline is made of, without steps that are switched off ("passthrough", None)."""
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    return [step for _, step in estimator.steps if not (step is None or isinstance(step, str))]
 
 
 def _rejects_missing(first_step: Any) -> bool:
