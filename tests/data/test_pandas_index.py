@@ -64,6 +64,14 @@ def test_labels_in_another_order_are_refused_and_can_be_aligned():
     assert pick(y=LABELS.to_numpy()) == pick()
 
 
+def test_texts_in_a_series_are_held_to_their_index_too():
+    texts = pd.Series(["lost card", "stolen card", "top up", "top-up fee"], index=list("abcd"))
+    y = pd.Series(["card", "card", "top-up", "top-up"], index=list("dcba"))
+    assert complaint(X=texts, y=y, pool=["my card"] * 4, learner="text").startswith(
+        "The index of y has the rows of X"
+    )
+
+
 def test_labels_of_other_rows_are_refused():
     y = LABELS.rename(index={"r3": "r99"})
     assert complaint(y=y) == (

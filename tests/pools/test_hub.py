@@ -100,6 +100,25 @@ def test_a_class_label_of_minus_one_is_no_label(labeled, pool):
     )
 
 
+def test_columns_by_themselves_are_texts_and_labels(labeled):
+    texts = ["lost card", "stolen card", "top up", "top-up fee"] * 5
+    topics = datasets.Dataset.from_dict(
+        {"text": texts, "topic": [0, 0, 1, 1] * 5},
+        features=datasets.Features(
+            text=datasets.Value("string"), topic=datasets.ClassLabel(names=["card", "top-up"])
+        ),
+    )
+    batch = mm.select(topics["text"], topics["topic"], topics["text"], 2, learner="text", random_state=0)
+    assert (
+        batch.rows.tolist()
+        == mm.select(texts, [0, 0, 1, 1] * 5, texts, 2, learner="text", random_state=0).rows.tolist()
+    )
+    assert set(batch.predicted.tolist()) <= {0, 1}
+    by_name = mm.select(topics, "topic", topics, 2, features="text", learner="text", random_state=0)
+    assert by_name.rows.tolist() == batch.rows.tolist()
+    assert set(by_name.predicted.tolist()) <= {"card", "top-up"}
+
+
 def test_a_stream_is_read_in_its_order(labeled, pool):
     stream = pool.to_iterable_dataset(num_shards=3)
     in_order = pick(labeled, pool, id_column="key")

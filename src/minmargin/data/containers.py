@@ -21,7 +21,7 @@ _STREAMED_ROWS = 1 << 13  # of a stream, at a time
 
 
 def unwrap(source: Any, what: str) -> Any:
-    """Return what a container holds: an array, an Arrow table or an Arrow dataset; what is no container, as it is.
+    """Return what a container holds: an array, a list, an Arrow table or dataset; what is no container, as it is.
 
     Datasets of Hugging Face are left as they are, since they are read in parts. `what` names the rows in errors.
     """
@@ -69,8 +69,9 @@ def with_index(source: Any, name: str | None) -> Any:
 
 
 def check_same_index(X: Any, y: Any) -> None:
-    """Raise an error if labels in a pandas series belong to other rows than those of a pandas frame, by their index."""
-    if not (_is_a(X, *_PANDAS_FRAME) and _is_a(y, *_PANDAS_SERIES)) or len(X) != len(y):
+    """Raise an error if labels in a pandas series belong to other rows than those in pandas's X, by their index."""
+    of_pandas = _is_a(X, *_PANDAS_FRAME) or _is_a(X, *_PANDAS_SERIES)
+    if not (of_pandas and _is_a(y, *_PANDAS_SERIES)) or len(X) != len(y):
         return
     if X.index.equals(y.index):
         return
@@ -206,6 +207,10 @@ def _take_out_of_delta(delta_table: Any, what: str) -> Any:
     return delta_table.to_pyarrow_dataset()
 
 
+def _take_out_of_column(column: Any, what: str) -> list[Any]:
+    return list(column[:])
+
+
 def _refuse_splits(splits: Any, what: str) -> Any:
     first = next(iter(splits), "train")
     raise InputError(
@@ -221,6 +226,7 @@ _CONTAINERS: tuple[tuple[str, str, Callable[[Any, str], Any]], ...] = (
     ("torch.utils.data.dataset", "TensorDataset", _take_out_of_tensors),
     ("torch", "Tensor", _tensor_rows),
     ("deltalake.table", "DeltaTable", _take_out_of_delta),
+    ("datasets.arrow_dataset", "Column", _take_out_of_column),
     ("datasets.dataset_dict", "DatasetDict", _refuse_splits),
     ("datasets.dataset_dict", "IterableDatasetDict", _refuse_splits),
 )
