@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import minmargin as mm
-from minmargin.labeled import as_labels, encode_labels
+from minmargin.labels import as_labels, encode_labels
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def test_a_batch_that_the_rest_cannot_fill():
 
 ASKED = (
     "If this stands for no label, give None in its place, and pool=None to pick from such rows; if it is a class, name "
-    "all classes with classes=[...]."
+    "all classes with classes=[...], or write labels as texts."
 )
 
 
@@ -244,6 +244,25 @@ ASKED = (
 )
 def test_labels_that_may_stand_for_no_label_are_asked_about(y, what):
     assert complaint(X=X[:20], y=y, pool=X) == what + ASKED
+
+
+def test_classes_that_are_named_are_no_marks():
+    """People whose classes are -1, 0 and 1, such as opinions, say so."""
+    y = [-1, 0, 1, 0] * 5
+    assert set(pick(X[:20], y, X, classes=[-1, 0, 1]).predicted.tolist()) <= {-1, 0, 1}
+    assert len(pick(X[:20], ["", "no"] * 10, X, classes=["", "no"])) == 5
+    # In one table, too: then None alone stands for no label.
+    table = pick(y=labels([-1, 0, 1], None), classes=iter([-1, 0, 1]))
+    assert table == expected((-1, 0, 1), classes=[-1, 0, 1])
+    assert complaint(y=labels([0, 1, 2], -1), classes=[-1, 0, 1, 2]) == (
+        ALL_LABELED + "Give the rows to pick from as pool."
+    )
+
+
+def test_classes_without_labels_go_with_one_table():
+    batch = pick(y=labels(["no", "so", "yes"], None), classes=["no", "so", "yes", "never"])
+    assert batch.rows.tolist() == expected().rows.tolist()
+    assert batch.manifest["labeled"]["class_counts"]["never"] == 0
 
 
 @pytest.mark.parametrize("y", [[-1, 1] * 10, [-1, 0] * 10, [-2, -1, 0, 1] * 5, ["-1", "0", "1", "2"] * 5])

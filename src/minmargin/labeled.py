@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.containers import check_same_index, is_unframed, unwrap
+from minmargin.data.containers import check_same_index, is_unframed
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
 from minmargin.data.schema import (
     Column,
     as_rows,
-    is_missing,
     missing_column,
     not_a_table,
     require_numbers,
     schema_of,
 )
-from minmargin.errors import InputError, listing, nearest
+from minmargin.errors import InputError, listing
+from minmargin.labels import as_classes, as_labels, ask_about_marks, encode_labels
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools import is_path, read_frame
 from minmargin.seeds import SeedTree
@@ -83,7 +83,7 @@ class LabeledSet:
             labels = as_labels(y)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is None:
-            _ask_about_marks(known, codes)
+            ask_about_marks(known, codes)
         else:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]
@@ -199,145 +199,6 @@ def _seen_empty(column: Column, rows: Rows) -> Column:
     if column.kind == "text" and frame[column.name].null_count() == frame.shape[0]:
         return replace(column, kind="empty")
     return column
-
-
-def as_labels(y: Any) -> NDArray[Any]:
-    """Return (N,) labels of one type, or say which are missing or of another."""
-    y = unwrap(y, "y")
-    if isinstance(y, np.ndarray) and y.dtype.kind != "O":
-        labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        if labels.ndim == 1:
-            _refuse_missing(labels.tolist() if labels.dtype.kind in "fmM" else [])
-        return labels
-    values = list_labels(y)
-    _refuse_missing(values)
-    kinds = sorted({_kind(value) for value in values})
-    if len(kinds) > 1:
-        raise InputError(f"The labels mix types ({', '.join(kinds)}). Make them all strings or all numbers.")
-    return np.array(values)
-
-
-def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes, sorted, and each label's place among them; there must be two or more."""
-    if y.ndim != 1 or len(y) != n_rows:
-        raise InputError(
-            f"There are {n_rows:,} labeled rows and labels of shape {y.shape}. Give one label a row."
-        )
-    if n_rows == 0:
-        raise InputError("The labeled set is empty. Label at least one row of each of two classes.")
-    no_classes = [value for value in y.tolist() if not value.is_integer()] if y.dtype.kind == "f" else []
-    if no_classes:
-        raise InputError(
-            f"The labels are numbers such as {no_classes[0]}, not classes. "
-            "Minimum-margin picks rows for classifiers: give class labels."
-        )
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) == 1:
-        raise InputError(
-            f"All {n_rows:,} labeled rows are of class {classes.tolist()[0]!r}. "
-            "Label at least one row of another class."
-        )
-    return classes, codes
-
-
-def list_labels(y: Any) -> list[Any]:
-    """Return labels in any container as a list of plain values."""
-    y = unwrap(y, "y")
-    return _as_list(y[:, 0] if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 else y)
-
-
-def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
-    """Return all classes that may occur, sorted, as the caller gave them; they must include the known ones.
-
-    `have` is how an error begins that names one which is missing.
-    """
-    if isinstance(classes, (str, bytes)):
-        raise InputError(f"classes={classes!r} is one class. Use a list: classes=[{classes!r}, ...].")
-    given = _like_labels(_as_list(classes, "classes", "the classes that may occur"), known)
-    missing = [label for label in known.tolist() if label not in set(given)]
-    if missing:
-        raise InputError(
-            f"{have} {missing[0]!r}, which is not among the classes given ({listing(given)})."
-            f"{nearest(str(missing[0]), map(str, given))} Mend it, or add it to classes=[...]."
-        )
-    return np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
-
-
-def _like_labels(given: list[Any], known: NDArray[Any]) -> list[Any]:
-    """Return classes as values of the labels' type: a command line has nothing but texts."""
-    kind, alike = type(known.tolist()[0]), []
-    for name in given:
-        value = _read_as(name, kind) if isinstance(name, str) else name
-        whole = kind is int and type(value) is float and value.is_integer()
-        value = kind(value) if whole or (kind is float and type(value) is int) else value
-        if is_missing(value) or type(value) is not kind:
-            raise InputError(
-                f"classes has {name!r}, and the labels are of type {kind.__name__}. Give classes of that type."
-            )
-        alike.append(value)
-    return alike
-
-
-def _read_as(text: str, kind: type) -> Any:
-    """Return the number, or the truth, that a text stands for; the text itself if it stands for none.
-
-    >>> _read_as("7", int), _read_as("seven", int), _read_as("False", bool)
-    (7, 'seven', False)
-    """
-    if kind is bool:
-        return {"true": True, "false": False}.get(text.lower(), text)
-    try:
-        return kind(text) if kind in {int, float} else text
-    except ValueError:
-        return text
-
-
-def _as_list(
-    y: Any, name: str = "y", wanted: str = "one label a row, or the name of the label column"
-) -> list[Any]:
-    native = nw.from_native(y, allow_series=True, pass_through=True)
-    if isinstance(native, nw.DataFrame) and native.shape[1] == 1:
-        native = native[native.columns[0]]
-    if isinstance(native, nw.Series):
-        return list(native.to_list())
-    if hasattr(y, "to_pylist"):  # an Arrow array
-        return list(y.to_pylist())
-    if isinstance(native, nw.DataFrame) or not isinstance(y, Iterable):
-        raise InputError(f"{name} is a {type(y).__name__}. Pass {wanted}.")
-    return [value.item() if isinstance(value, np.generic) else value for value in y]
-
-
-def _refuse_missing(values: list[Any]) -> None:
-    missing = [row for row, value in enumerate(values) if is_missing(value)]
-    if missing:
-        others = f" (and {len(missing) - 1:,} others)" if len(missing) > 1 else ""
-        raise InputError(
-            f"Labeled row {missing[0]:,} has no label{others}. Drop such rows, or use select(..., pool=None), "
-            "which picks from them."
-        )
-
-
-def _ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp]) -> None:
-    """Raise an error for a class that many write for rows without a label: -1 before 0, 1, ..., or an empty text.
-
-    Two classes -1 and 1 are usual, and are let through.
-    """
-    first = classes[0].item() if isinstance(classes[0], np.generic) else classes[0]
-    row = int(np.flatnonzero(codes == 0)[0])
-    if isinstance(first, str) and not first:
-        what = "an empty label"
-    elif type(first) in {int, float} and first == -1 and len(classes) > 2 and classes[1] >= 0:
-        what = f"the label -1, beside labels from {classes.tolist()[1]} to {classes.tolist()[-1]}"
-    else:
-        return
-    raise InputError(
-        f"Labeled row {row:,} has {what}. If this stands for no label, give None in its place, and pool=None to pick "
-        "from such rows; if it is a class, name all classes with classes=[...]."
-    )
-
-
-def _kind(value: Any) -> str:
-    return "number" if type(value) in {int, float} else type(value).__name__
 
 
 def draw_sizes(

@@ -17,7 +17,8 @@ from minmargin.data.rows import Block, count_rows, take_rows
 from minmargin.data.schema import as_rows, is_missing
 from minmargin.errors import InputError
 from minmargin.execution import CHUNK_SIZE
-from minmargin.labeled import LabeledSet, label_column, list_labels
+from minmargin.labeled import LabeledSet, label_column
+from minmargin.labels import list_labels
 from minmargin.pools import MatchedPool, is_path, read_frame
 from minmargin.pools.exclusion import Exclusion
 from minmargin.pools.opening import OneTable

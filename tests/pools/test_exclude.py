@@ -413,7 +413,9 @@ def test_csv_ids_stay_text_beside_a_file_without_rows(tmp_path):
     ],
 )
 def test_what_cannot_name_rows_is_told_before_training(pool_ids, exclude, told, monkeypatch):
-    monkeypatch.setattr("minmargin.selection.Training.fit", lambda *_, **__: pytest.fail("it was trained"))
+    monkeypatch.setattr(
+        "minmargin.committee.training.Training.fit", lambda *_, **__: pytest.fail("it was trained")
+    )
     table = as_table(pool_rows(), pa.array(IDS[pool_ids or "big"]))
     labeled = pd.DataFrame(LABELED, columns=NAMES)
     with pytest.raises(InputError) as error:

@@ -16,7 +16,7 @@ from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, ki
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError
 from minmargin.files import write_whole
-from minmargin.labeled import as_labels
+from minmargin.labels import as_labels
 from minmargin.pools import is_path, open_pool, read_frame
 
 

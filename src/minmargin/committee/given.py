@@ -27,7 +27,7 @@ from minmargin.data.given import GivenIntake
 from minmargin.data.intake import Intake
 from minmargin.data.schema import Column
 from minmargin.errors import InputError, listing
-from minmargin.labeled import as_classes, as_labels
+from minmargin.labels import as_classes, as_labels
 from minmargin.learners.base import Scorer
 from minmargin.learners.recognition import compile_fitted, last_step, lets_missing_through, recognize
 from minmargin.learners.sklearn import EstimatorScorer, no_scores
