@@ -73,7 +73,10 @@ def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
             f"{have} {missing[0]!r}, which is not among the classes given ({listing(given)})."
             f"{nearest(str(missing[0]), map(str, given))} Mend it, or add it to classes=[...]."
         )
-    return np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
+    every = np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
+    # As narrow as the labels are, if that holds them.
+    narrow = every.astype(known.dtype) if known.dtype.kind in "iu" else every
+    return narrow if np.array_equal(narrow, every) else every
 
 
 def _like_labels(given: list[Any], known: NDArray[Any]) -> list[Any]:

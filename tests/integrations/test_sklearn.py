@@ -102,3 +102,12 @@ def test_a_wrong_choice_is_told():
     with pytest.raises(InputError) as error:
         CommitteeClassifier(predict_with="member").fit(X, Y)
     assert str(error.value) == "predict_with='member' must be 'base' or 'members'."
+
+
+def test_every_label_is_a_class_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    labels = (y - 1).astype(np.int8)
+    model = CommitteeClassifier(n_models=2, random_state=0).fit(X, labels)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    assert model.classes_.dtype == np.int8
+    assert (model.predict(X) == labels).mean() > 0.9

@@ -92,6 +92,7 @@ class MinMarginSampling(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         committee = fit_committee(
             X,
             y,
+            classes=set(y.tolist()),  # it has its own mark for rows without a label
             learner=self.learner,
             n_models=self.n_models,
             bootstrap_fraction=self.bootstrap_fraction,

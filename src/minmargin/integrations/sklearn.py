@@ -80,6 +80,7 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.committee_ = fit_committee(
             X,
             y,
+            classes=set(y.tolist()),  # in scikit-learn every label is one, -1 too
             learner=self.learner,
             n_models=self.n_models,
             bootstrap_fraction=self.bootstrap_fraction,
