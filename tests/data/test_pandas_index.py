@@ -34,6 +34,16 @@ def test_the_index_gives_ids(name, called):
     assert list(pool.columns) == ["a", "b"]
 
 
+def test_the_index_gives_ids_to_given_probabilities():
+    keys = ["x", "y", "z"]
+    frame = pd.DataFrame({"no": [0.9, 0.5, 0.7], "yes": [0.1, 0.5, 0.3]}, index=keys)
+    by_frame = mm.select_from_probabilities(frame, 1, id_column="index")
+    beside = mm.select_from_probabilities(
+        frame.to_numpy(), 1, pool=pd.DataFrame(index=keys).assign(a=1), id_column="index"
+    )
+    assert by_frame.ids.tolist() == beside.ids.tolist() == ["y"]
+
+
 def test_a_column_of_that_name_comes_first():
     pool = POOL.assign(index=np.arange(40) + 500)
     assert pick(pool=pool, id_column="index").ids.tolist() == (pick().rows + 500).tolist()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from minmargin.batch import Batch
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
+from minmargin.data.containers import with_index
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing
@@ -84,6 +85,7 @@ def select_from_probabilities(
         random_state = seed_of(how.checkpoint)
     kept = [keep] if isinstance(keep, str) else list(keep)
     others = kept if id_column is None else [id_column, *kept]
+    probabilities, pool = with_index(probabilities, id_column), with_index(pool, id_column)
     source = Source.of(probabilities, base, features, columns, pool, others)
     named = _classes(classes, source)
     scorer = GivenScorer(source.n_members, len(named), source.has_base, source.n_features, values)
