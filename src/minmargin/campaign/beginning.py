@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import labeled_set
-from minmargin.campaign.settings import FILE, Settings
+from minmargin.campaign.settings import FILE, GIVEN, Settings
 from minmargin.campaign.tables import read_ids, with_labels, write_table
-from minmargin.campaign.values import Kind, from_text, kind_of, to_text
+from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
 from minmargin.committee.training import Training
 from minmargin.data.schema import missing_column
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing
 from minmargin.files import LOCK, locked_folder
-from minmargin.pools import MatchedPool, check_batch_size, match_pool
+from minmargin.pools import MatchedPool, Pool, check_batch_size, match_pool, open_pool
 from minmargin.pools.uris import is_uri
 from minmargin.strategies import check_strategy, resolve_strategy
 
@@ -115,7 +115,7 @@ def checked_beginning(
     assert label_kind is not None, "with_labels has checked it"
     settings = replace(
         settings,
-        id_kind=_id_kind(pool, settings.id_column),
+        id_kind=_id_kind(pool.pool, settings.id_column),
         label_kind=label_kind,
         held_out=held_out is not None,
     )
@@ -130,6 +130,67 @@ def checked_beginning(
     _check_kind(classes, "classes", label_kind)
     names = [*_sorted_texts(met, label_kind), *(str(to_text(each, label_kind)) for each in classes)]
     return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
+
+
+def refuse_training(**asked: tuple[Any, Any]) -> None:
+    """Raise an error if something was asked for that only training uses: each has its value, and its usual one."""
+    for name, (value, usual) in asked.items():
+        if value is not usual and (usual is None or value != usual):
+            raise InputError(
+                f"{name} is of no use with learner={GIVEN!r}, which trains nothing. Leave it out."
+            )
+
+
+def checked_given_beginning(
+    settings: Settings, folder: Path, labeled: Given | None, classes: Sequence[Any]
+) -> Beginning:
+    """Return what a campaign begins with whose probabilities are given, or say what is wrong with it.
+
+    Args:
+        settings: what was asked for, as far as the data does not tell it.
+        folder: where the campaign will be.
+        labeled: rows that are labeled already, if there are any.
+        classes: all that may be given, in the order in which models tell of them.
+    """
+    if settings.id_column is None:
+        raise InputError(
+            f"With learner={GIVEN!r} the pool's rows are known by an id. Name the column that holds it with id_column."
+        )
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise InputError(
+            f"classes has {listing(classes) or 'no class'}, and with learner={GIVEN!r} it names all that may be given. "
+            "Name at least two, each once, in the order of the probabilities."
+        )
+    resolve_strategy(settings.strategy, **settings.strategy_options).shortlists(settings.batch_size)
+    files = settings.pool_of(folder)
+    _refuse_pool_around(files, folder)
+    pool = open_pool(files)
+    id_kind = _id_kind(pool, settings.id_column)
+    for name in settings.kept:
+        if name not in pool.schema.names:
+            raise missing_column(name, pool.schema.names, "the pool")
+    check_batch_size(settings.batch_size, MatchedPool(pool, None, (), None))
+    if labeled is None:
+        kind = kind_of(classes)
+        if kind is None:
+            raise InputError(
+                f"classes are {listing(classes)}. Make them all texts, all numbers or all booleans."
+            )
+        settings = replace(settings, id_kind=id_kind, label_kind=kind)
+        nothing = pa.table({settings.label_column: pa.array([], ARROW_TYPES[kind])})
+        return Beginning(settings, nothing, None, tuple(str(to_text(each, kind)) for each in classes))
+    columns = [name for name in settings.labeled_columns if name in labeled.rows.column_names]
+    first = with_labels(labeled.rows, settings.label_column, columns, "the labeled set")
+    labels = first[settings.label_column].to_pylist()
+    settings = replace(settings, id_kind=id_kind, label_kind=kind_of(labels) or "text")
+    _check_kind(classes, "classes", settings.label_kind)
+    names = tuple(str(to_text(each, settings.label_kind)) for each in classes)
+    strange = [each for each in labels if to_text(each, settings.label_kind) not in names]
+    if strange:
+        raise InputError(
+            f"The labeled set has label {strange[0]!r}, which is not among classes ({listing(names)}). Add it there."
+        )
+    return Beginning(settings, _with_ids(first, labeled, settings), None, names)
 
 
 def _sorted_texts(labels: Sequence[Any], kind: Kind) -> list[str]:
@@ -162,14 +223,14 @@ def _fits(path: Path, pattern: Path) -> bool:
     return len(path.parts) == len(pattern.parts) and all(map(fnmatch.fnmatch, path.parts, pattern.parts))
 
 
-def _id_kind(pool: MatchedPool, id_column: str | None) -> Kind:
+def _id_kind(pool: Pool, id_column: str | None) -> Kind:
     """Return what the ids of a pool are; those of CSV files are texts, since 007 is not 7."""
     if id_column is None:
         return "integer"
-    column = pool.pool.schema.find(id_column)
+    column = pool.schema.find(id_column)
     if column is None:
-        raise missing_column(id_column, pool.pool.schema.names, "the pool")
-    if column.kind == "text" or not pool.pool.schema.parsed:
+        raise missing_column(id_column, pool.schema.names, "the pool")
+    if column.kind == "text" or not pool.schema.parsed:
         return "text"
     if column.type_name.startswith(("Int", "UInt")):
         return "integer"

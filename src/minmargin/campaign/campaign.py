@@ -5,30 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 import pyarrow as pa
 
 from minmargin.batch import Batch
-from minmargin.campaign.beginning import Given, checked_beginning, refuse_used
+from minmargin.campaign.beginning import (
+    Given,
+    checked_beginning,
+    checked_given_beginning,
+    refuse_training,
+    refuse_used,
+)
 from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.given import Told, pick_by_told
 from minmargin.campaign.journal import Journal, Measurement
 from minmargin.campaign.labels import Added, Known, check_labels, read_labels
+from minmargin.campaign.learner import find_learner, need_learner
 from minmargin.campaign.measuring import Examiner, how_measured
-from minmargin.campaign.rounds import next_round
-from minmargin.campaign.settings import Settings, as_names, pool_paths, portable
+from minmargin.campaign.rounds import Picker, next_round, train_and_pick
+from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths, portable
 from minmargin.campaign.status import Status, status_of
 from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
-from minmargin.errors import InputError, MinMarginError, listing, warn
+from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
 from minmargin.files import LockError
-from minmargin.learners import LEARNERS, resolve_learner
-from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named, make_learner
+from minmargin.learners import resolve_learner
+from minmargin.learners.given import Values
+from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
+from minmargin.selection.source import ColumnNames
 from minmargin.strategies import distinct_rows, resolve_strategy
 from minmargin.typing import DeviceLike, LearnerLike, Preprocess, Seed, StrategyName
 
@@ -51,10 +62,10 @@ class Campaign:
         cls,
         folder: str | Path,
         *,
-        labeled: Any,
-        label_column: str,
         pool: Any,
         batch_size: int,
+        labeled: Any = None,
+        label_column: str | None = None,
         id_column: str | None = None,
         features: str | Sequence[str] | None = None,
         keep: Sequence[str] = (),
@@ -74,20 +85,23 @@ class Campaign:
 
         Args:
             folder: a new or empty folder.
-            labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
-            label_column: their column of labels.
             pool: a path, glob or list of files. They stay where they are, and are read in every round.
             batch_size: how many rows a round picks.
+            labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
+                With learner="given" there need not be any.
+            label_column: their column of labels; without any, what it will be called, "label" if nothing is said.
             id_column: the pool's column that identifies a row; without one, rows are known by their number, and the
                 pool's files must stay as they are. Labeled and held-out rows with an id of the pool are never picked.
             features: the feature columns, as for `minmargin.select`.
             keep: further pool columns to carry into the batch files.
-            classes: classes that may come up besides those of the labeled and the held-out rows.
+            classes: classes that may come up besides those of the labeled and the held-out rows. With learner="given",
+                all classes, in the order of the probabilities.
             strategy: a name from `minmargin.strategies()`.
             strategy_options: its own settings, such as {"prefilter": 10_000}.
             distinct: whether copies of rows that a round picks are passed over, as for `minmargin.select`.
             learner: as for `minmargin.select`, or "package.module:factory", whose folder is kept too. An object cannot
-                be kept in a folder: give it again to `Campaign.open`.
+                be kept in a folder: give it again to `Campaign.open`. With "given" nothing is trained, and every round
+                takes the probabilities of models that live elsewhere.
             n_models: K, how many members are trained in every round.
             bootstrap_fraction: beta, the size of a draw.
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
@@ -97,11 +111,26 @@ class Campaign:
         """
         folder = Path(folder)
         refuse_used(folder)
-        rows = read_rows(labeled, "The labeled set")
-        if features is None:
-            features = [name for name in rows.column_names if name not in {label_column, id_column}]
         named = learner if isinstance(learner, str) else None
-        if named is not None and not is_reference(named):
+        rows = None if labeled is None else read_rows(labeled, "The labeled set")
+        if named == GIVEN:
+            refuse_training(
+                features=(features, None),
+                n_models=(n_models, 25),
+                bootstrap_fraction=(bootstrap_fraction, 1.0),
+                preprocess=(preprocess, "none"),
+                held_out=(held_out, None),
+                folds=(folds, 5),
+            )
+            features, label_column = (), "label" if label_column is None else label_column
+        elif rows is None or label_column is None:
+            raise InputError(
+                "A campaign that trains models begins with labeled rows. Give labeled and label_column, or use "
+                "learner='given' to pick by probabilities of models elsewhere."
+            )
+        elif features is None:
+            features = [name for name in rows.column_names if name not in {label_column, id_column}]
+        if named not in {None, GIVEN} and not is_reference(named):
             resolve_learner(learner)
         settings = Settings(
             pool=pool_paths(pool, folder),
@@ -109,7 +138,7 @@ class Campaign:
             label_kind="text",
             id_column=id_column,
             id_kind="text",
-            features=features if isinstance(features, str) else tuple(features),
+            features=features if isinstance(features, str) else tuple(features or ()),
             keep=as_names(keep),
             batch_size=check_count("batch_size", batch_size, least=1),
             strategy=_strategy_name(strategy),
@@ -124,20 +153,28 @@ class Campaign:
             learner_folder=portable(".", folder)
             if is_reference(named) and is_in_current_folder(named)
             else None,
-            distinct=distinct_rows(
+            distinct=distinct
+            if named == GIVEN
+            else distinct_rows(
                 distinct, resolve_strategy(_strategy_name(strategy), **(strategy_options or {}))
             ),
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")
-        beginning = checked_beginning(
-            settings,
-            folder,
-            Given(rows, labeled),
-            held_out=None if held_out is None else Given(read_rows(held_out, "The held-out set"), held_out),
-            classes=classes,
-            learner=learner if named is None else learner_named(named),
-        )
+        first = None if rows is None else Given(rows, labeled)
+        if first is None or named == GIVEN:
+            beginning = checked_given_beginning(settings, folder, first, classes)
+        else:
+            beginning = checked_beginning(
+                settings,
+                folder,
+                first,
+                held_out=None
+                if held_out is None
+                else Given(read_rows(held_out, "The held-out set"), held_out),
+                classes=classes,
+                learner=learner if named is None else learner_named(named),
+            )
         beginning.write(folder)
         return cls(folder, beginning.settings, learner if named is None else None)
 
@@ -152,6 +189,13 @@ class Campaign:
         self,
         batch_size: int | None = None,
         *,
+        probabilities: Any = None,
+        columns: ColumnNames | None = None,
+        values: Values = "probabilities",
+        base: Any = None,
+        features: Any = None,
+        labeled_features: Any = None,
+        classes: Sequence[Any] | None = None,
         unlabeled_ok: bool = False,
         requeue: bool = False,
         csv: bool = False,
@@ -163,22 +207,36 @@ class Campaign:
 
         Args:
             batch_size: how many rows to pick, if it is not the campaign's usual number.
+            probabilities: with learner="given", what your models say by now: a frame or files with the pool's id
+                column, where rows that are labeled or being labeled may be left out, or arrays in the pool's order.
+            columns: where they are; this and what follows as for `minmargin.select_from_probabilities`.
+            values: what the numbers are.
+            base: those of the model that was trained on all labels.
+            features: embeddings of the rows.
+            labeled_features: those of the labeled rows.
+            classes: in the order of the columns, where neither their names nor the campaign tells it.
             unlabeled_ok: go on although rows of the last round have no label; they are not offered again.
             requeue: put all rows that were picked and not labeled back into the pool first.
             csv: write the batch as a CSV file too.
             execution: `n_jobs`, `chunk_size`, `device`, `precision`, `engine`, `address`, `checkpoint` and `progress`,
                 as for `minmargin.select`.
         """
+        size = self.settings.batch_size if batch_size is None else batch_size
+        told = Told(probabilities, columns, values, base, features, labeled_features, classes)
+        told.check(self.settings, self.folder)
         with self._files.locked():
-            return next_round(
-                self._files,
-                self._need_learner(),
-                self.settings.batch_size if batch_size is None else batch_size,
-                unlabeled_ok=unlabeled_ok,
-                requeue=requeue,
-                csv=csv,
-                **execution,
+            pick: Picker = (
+                partial(pick_by_told, self._files, told=told, batch_size=size, **execution)
+                if self.settings.given
+                else partial(
+                    train_and_pick,
+                    self._files,
+                    learner=need_learner(self.settings, self.folder, self._learner),
+                    batch_size=size,
+                    **execution,
+                )
             )
+            return next_round(self._files, pick, unlabeled_ok=unlabeled_ok, requeue=requeue, csv=csv)
 
     def add_labels(
         self,
@@ -194,7 +252,7 @@ class Campaign:
     ) -> Added:
         """Add labels of picked rows, all of them or none, and return how many were new, known, changed and empty.
 
-        The same labels may be added again. Afterwards the base's accuracy is measured.
+        The same labels may be added again. Afterwards the base's accuracy is measured, where models are trained.
 
         Args:
             labels: a Parquet, CSV, JSONL or Feather file, a frame, or a mapping of ids to labels.
@@ -239,7 +297,12 @@ class Campaign:
         texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
         measured = how_measured(self.settings)
         return status_of(
-            self._journal, str(self.folder), texts, measured, has_project=self._files.has_project
+            self._journal,
+            str(self.folder),
+            texts,
+            measured,
+            has_project=self._files.has_project,
+            agreed=self._files.count_agreed() if self.settings.given else None,
         )
 
     def report(self, path: str | Path) -> Path:
@@ -308,8 +371,10 @@ class Campaign:
             warn(f"Accuracy was not measured: {error}")
 
     def _measure_missing(self, execution: Execution) -> None:
-        learner = self._find_learner()
-        if learner is None:  # an object that only the one who began the campaign has
+        learner = find_learner(self.settings, self.folder, self._learner)
+        if (
+            learner is None or self.settings.given
+        ):  # an object that only the one who began the campaign has, or none
             return
         examiner = Examiner(self.settings, learner, self._files.held_out_path, execution, self.classes)
         states = {made.addition for made in self._journal.rounds()} | {self._journal.last_addition()}
@@ -318,24 +383,6 @@ class Campaign:
             tally = examiner.examine(table)
             if tally is not None:
                 self._journal.add_measurement(Measurement(addition, len(table), *tally))
-
-    def _find_learner(self) -> Any | None:
-        if self._learner is not None:
-            return self._learner
-        named = self.settings.learner
-        if named is None or not is_reference(named):
-            return named
-        return make_learner(named, self.settings.learner_folder_of(self.folder))
-
-    def _need_learner(self) -> Any:
-        learner = self._find_learner()
-        if learner is None:
-            raise InputError(
-                f"Campaign {str(self.folder)!r} was begun with an object as its learner. Open it with "
-                f"Campaign.open(folder, learner=...), or write one of {listing(LEARNERS)} or package.module:factory "
-                "into settings.json."
-            )
-        return learner
 
 
 def _strategy_name(strategy: Any) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from minmargin.campaign.journal import Journal, Round
+from minmargin.campaign.journal import Journal, Label, Round
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.tables import labeled_table, read_table, write_table
+from minmargin.campaign.tables import batch_ids, labeled_table, read_table, write_table
+from minmargin.campaign.values import to_text
 from minmargin.errors import InputError
 from minmargin.files import locked_folder
 
@@ -112,6 +113,20 @@ class CampaignFolder:
         name = self.settings.id_column
         columns = [table[name] for table in tables if name in table.column_names]
         return [each for column in columns for each in column.drop_null().to_pylist()]
+
+    def count_agreed(self) -> dict[int, int]:
+        """Return for each round how many of its labels are what was predicted when it was picked."""
+        labels, kind = self.journal.labels(), self.settings.label_kind
+        agreed = {}
+        for made in self.journal.rounds():
+            batch = self.batch(made.number)
+            predicted = zip(
+                batch_ids(batch, self.settings.id_kind), batch["predicted"].to_pylist(), strict=True
+            )
+            agreed[made.number] = sum(
+                labels.get(each) == Label(made.number, str(to_text(guess, kind))) for each, guess in predicted
+            )
+        return agreed
 
     def labeled(self, upto: int | None = None) -> pa.Table:
         """Return all labeled rows; those known after an addition, if one is given."""

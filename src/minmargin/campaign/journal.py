@@ -69,6 +69,12 @@ _TABLES = (
         measured_at TEXT NOT NULL
     )""",
 )
+# What a round was picked by, where models elsewhere gave it. It is made with the first such round, as below.
+_PROBABILITIES = """CREATE TABLE IF NOT EXISTS probabilities (
+    round INTEGER PRIMARY KEY REFERENCES rounds,
+    fingerprint TEXT NOT NULL,
+    settings TEXT NOT NULL  -- JSON: which columns, what they are, of which classes, and how rows were picked
+)"""
 # Earlier journals lack it. It is made when a measurement is written, and what reads only the other tables does without
 # it, so the format keeps its number.
 _BY_CLASS = """CREATE TABLE IF NOT EXISTS measured_classes (
@@ -90,6 +96,13 @@ class Round(NamedTuple):
     pool: str
     addition: int
     picked_at: str
+
+
+class Evidence(NamedTuple):
+    """What was given to pick a round by: its fingerprint, and how it was used, as JSON."""
+
+    fingerprint: str
+    settings: str
 
 
 class Label(NamedTuple):
@@ -176,6 +189,13 @@ class Journal:
         query = "SELECT round, file, sha256, seed, pool, addition, picked_at FROM rounds ORDER BY round"
         return [Round(*row) for row in self._read(query)]
 
+    def evidence(self) -> dict[int, Evidence]:
+        """Return what each round was picked by, where probabilities were given."""
+        if not self._has("probabilities"):
+            return {}
+        rows = self._read("SELECT round, fingerprint, settings FROM probabilities ORDER BY round")
+        return {number: Evidence(*row) for number, *row in rows}
+
     def last_addition(self) -> int:
         """Return the number of the last addition; 0 if there are only the labels of the beginning."""
         ((last,),) = self._read("SELECT coalesce(max(addition), 0) FROM additions")
@@ -212,7 +232,7 @@ class Journal:
     def measurements(self) -> dict[int, Measurement]:
         """Return the measurements, by the addition they follow."""
         classes: dict[int, list[ClassTally]] = defaultdict(list)
-        if self._read("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'measured_classes'"):
+        if self._has("measured_classes"):
             query = "SELECT addition, class, correct, tested FROM measured_classes ORDER BY addition, class"
             for addition, *tally in self._read(query):
                 classes[addition].append(ClassTally(*tally))
@@ -221,10 +241,23 @@ class Journal:
             row[0]: Measurement(*row)._replace(classes=tuple(classes[row[0]])) for row in self._read(query)
         }
 
-    def add_round(self, made: Round, ids: Sequence[str], *, withdraw: Iterable[str] = ()) -> None:
-        """Write down a round and its picks, best first; earlier offers of the ids in `withdraw` end with it."""
+    def add_round(
+        self,
+        made: Round,
+        ids: Sequence[str],
+        *,
+        withdraw: Iterable[str] = (),
+        evidence: Evidence | None = None,
+    ) -> None:
+        """Write down a round and its picks, best first; earlier offers of the ids in `withdraw` end with it.
+
+        `evidence` is what was given to pick it by; None if models were trained.
+        """
         with self._writing() as db:
             db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?)", made)
+            if evidence is not None:
+                db.execute(_PROBABILITIES)
+                db.execute("INSERT INTO probabilities VALUES (?, ?, ?)", (made.number, *evidence))
             db.executemany(
                 "UPDATE picks SET withdrawn = ? WHERE id = ? AND withdrawn IS NULL",
                 [(made.number, each) for each in withdraw],
@@ -257,6 +290,9 @@ class Journal:
                 "INSERT INTO measured_classes VALUES (?, ?, ?, ?)",
                 [(made.addition, *each) for each in classes],
             )
+
+    def _has(self, table: str) -> bool:
+        return bool(self._read("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 
     def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._connected() as db:

@@ -120,7 +120,12 @@ def interval(measured: Measurement) -> tuple[float, float]:
 
 
 def how_measured(settings: Settings) -> str:
-    """Return how accuracy is measured, in words."""
+    """Return how accuracy is measured, in words; without a learner, what is counted in its place."""
+    if settings.given:
+        return (
+            "Agreement is the part of a round's labels that the models had predicted. Picked rows are the hard ones, "
+            "so it is no accuracy, and tells nothing of ordinary rows."
+        )
     if settings.held_out:
         return "Accuracy of the base on the held-out rows."
     if settings.folds == 0:

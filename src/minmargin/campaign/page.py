@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
+from minmargin.campaign.status import SPAN, Status, next_step, waiting_rows, widened
 from minmargin.errors import listing
 from minmargin.files import write_text
 
@@ -40,6 +40,7 @@ def _page(status: Status, settings: Settings) -> str:
         numbers=_numbers(status),
         curve=_draw_curve(status, held_out=settings.held_out) if has_curve else None,
         mix=_draw_mix(status, [name for name, count in counts.most_common() if count]),
+        given=status.given,
         rounds=(head, body),
         classes=_class_table(status, sorted(counts, key=lambda name: (counts[name], name))),
         n_shown=_N_CLASSES_IN_TABLE,
@@ -188,18 +189,22 @@ def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list
 
 def _facts(settings: Settings) -> list[tuple[str, Any]]:
     options = ", ".join(f"{name}={value}" for name, value in settings.strategy_options.items())
-    return [
-        ("pool", ", ".join(settings.pool)),
-        ("id column", settings.id_column or "none: rows are known by their number"),
-        ("label column", settings.label_column),
-        ("features", f"{len(settings.feature_names):,}: {listing(settings.feature_names)}"),
-        ("strategy", settings.strategy + (f" ({options})" if options else "")),
-        ("learner", settings.learner or "an object given in Python"),
-        ("members", f"{settings.n_models} (bootstrap fraction {settings.bootstrap_fraction:g})"),
-        ("preprocess", settings.preprocess),
-        ("rows a round", f"{settings.batch_size:,}"),
-        ("seed", str(settings.seed)),
-    ]
+    training = {
+        "features": f"{len(settings.feature_names):,}: {listing(settings.feature_names)}",
+        "learner": settings.learner or "an object given in Python",
+        "members": f"{settings.n_models} (bootstrap fraction {settings.bootstrap_fraction:g})",
+        "preprocess": settings.preprocess,
+    }
+    facts = {
+        "pool": ", ".join(settings.pool),
+        "id column": settings.id_column or "none: rows are known by their number",
+        "label column": settings.label_column,
+        "strategy": settings.strategy + (f" ({options})" if options else ""),
+        **({"learner": "none: probabilities are given in every round"} if settings.given else training),
+        "rows a round": f"{settings.batch_size:,}",
+        "seed": str(settings.seed),
+    }
+    return list(facts.items())
 
 
 def _commands(status: Status) -> str:
@@ -213,7 +218,7 @@ def _commands(status: Status) -> str:
         if not status.has_project:
             steps[f"add-labels {folder} labels.csv"] = "or add labels from elsewhere;"
     steps |= {
-        f"next {folder}": "then pick the next batch",
+        next_step(folder, given=status.given): "then pick the next batch",
         f"status {folder}": "and see what the labels bring",
     }
     width = max(map(len, steps))

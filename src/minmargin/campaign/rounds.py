@@ -1,14 +1,14 @@
-"""A round: a batch picked with all labels so far, among the rows that nobody was asked about."""
+"""A round: a batch picked by what is known so far, among the rows that nobody was asked about."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from minmargin.batch import Batch
 from minmargin.campaign.folder import CampaignFolder
-from minmargin.campaign.journal import Round, now
+from minmargin.campaign.journal import Evidence, Round, now
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids, checksum
 from minmargin.campaign.values import from_text, id_array
@@ -19,19 +19,32 @@ from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
 
+class Turn(NamedTuple):
+    """What a round is picked from.
+
+    Attributes:
+        number: of the round.
+        pool: the pool's files.
+        excluded: ids of rows that must not be picked.
+        addition: the last labels that are known.
+    """
+
+    number: int
+    pool: list[str]
+    excluded: list[Any]
+    addition: int
+
+
+#: Picks the batch of a round; with it goes what was given to pick it by, if models were not trained.
+Picker: TypeAlias = Callable[[Turn], tuple[Batch, Evidence | None]]
+
+
 def next_round(
-    folder: CampaignFolder,
-    learner: Any,
-    batch_size: int,
-    *,
-    unlabeled_ok: bool,
-    requeue: bool,
-    csv: bool,
-    **execution: Unpack[ExecutionOptions],
+    folder: CampaignFolder, pick: Picker, *, unlabeled_ok: bool, requeue: bool, csv: bool
 ) -> Batch:
     """Return the batch of the next round, after it was written to its file and into the journal.
 
-    The folder must be locked. `execution` goes to `minmargin.select`.
+    The folder must be locked.
     """
     settings, journal = folder.settings, folder.journal
     rounds, labels, offers = journal.rounds(), journal.labels(), journal.offers()
@@ -43,35 +56,47 @@ def next_round(
     _check_same_pool(settings, rounds, pool_mark)
     back_in_pool = (offers.keys() if requeue else journal.withdrawn()) - labels.keys()
     taken = sorted(from_text(each, settings.id_kind) for each in offers.keys() - back_in_pool)
-    excluded = [*folder.initial_ids(), *taken]
     number, addition = len(rounds) + 1, journal.last_addition()
-    batch = select(
-        str(folder.write_labeled()),
-        settings.label_column,
-        pool,
-        batch_size,
-        classes=[from_text(name, settings.label_kind) for name in journal.classes()],
-        strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
-        learner=learner,
-        n_models=settings.n_models,
-        bootstrap_fraction=settings.bootstrap_fraction,
-        random_state=settings.seed_of(number),
-        features=settings.features,
-        id_column=settings.id_column,
-        keep=settings.kept,
-        exclude=id_array(excluded, settings.id_kind) if excluded else None,
-        distinct=settings.distinct,
-        preprocess=settings.preprocess,
-        **execution,
-    )
+    batch, evidence = pick(Turn(number, pool, [*folder.initial_ids(), *taken], addition))
     ids = _ids_of(batch, settings)
     # The file comes first: a round of the journal has its file, and a file without a round is no round.
     path = batch.to_parquet(folder.batch_path(number))
     if csv:
         batch.to_csv(path.with_suffix(".csv"))
     made = Round(number, path.name, checksum(path), settings.seed_of(number), pool_mark, addition, now())
-    journal.add_round(made, ids, withdraw=back_in_pool if requeue else ())
+    journal.add_round(made, ids, withdraw=back_in_pool if requeue else (), evidence=evidence)
     return batch
+
+
+def train_and_pick(
+    folder: CampaignFolder,
+    turn: Turn,
+    learner: Any,
+    batch_size: int,
+    **execution: Unpack[ExecutionOptions],
+) -> tuple[Batch, None]:
+    """Return the batch that models trained on all labels so far pick; `execution` goes to `minmargin.select`."""
+    settings = folder.settings
+    batch = select(
+        str(folder.write_labeled()),
+        settings.label_column,
+        turn.pool,
+        batch_size,
+        classes=[from_text(name, settings.label_kind) for name in folder.journal.classes()],
+        strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
+        learner=learner,
+        n_models=settings.n_models,
+        bootstrap_fraction=settings.bootstrap_fraction,
+        random_state=settings.seed_of(turn.number),
+        features=settings.features,
+        id_column=settings.id_column,
+        keep=settings.kept,
+        exclude=id_array(turn.excluded, settings.id_kind) if turn.excluded else None,
+        distinct=settings.distinct,
+        preprocess=settings.preprocess,
+        **execution,
+    )
+    return batch, None
 
 
 def _refuse_unlabeled(waiting: Sequence[str], number: int, *, pushed: bool) -> None:

@@ -19,6 +19,8 @@ from minmargin.pools import is_path
 from minmargin.pools.uris import is_uri, shown
 
 FILE = "settings.json"
+#: The learner of a campaign that trains nothing: models elsewhere give probabilities in every round.
+GIVEN = "given"
 _FORMAT = 1
 
 
@@ -32,12 +34,13 @@ class Settings:
         label_kind: what labels are.
         id_column: the pool's column that identifies a row; None if its number does.
         id_kind: what ids are.
-        features: the feature columns, or the one text column.
+        features: the feature columns, or the one text column; none where probabilities are given.
         keep: further pool columns that go into the batch files.
         batch_size: how many rows a round picks.
         strategy: how, by name.
         strategy_options: the strategy's own settings.
-        learner: a name or package.module:factory; None for an object that is given when a campaign is opened.
+        learner: a name or package.module:factory; None for an object that is given when a campaign is opened; "given"
+            where probabilities are.
         learner_folder: the folder of that module, kept as the pool's paths are; None if it is installed.
         n_models: K.
         bootstrap_fraction: beta.
@@ -45,7 +48,8 @@ class Settings:
         seed: the seed from which every round has its own.
         held_out: whether accuracy is measured on held-out rows.
         folds: by how many folds of the labeled rows it is measured otherwise; 0: not at all.
-        distinct: whether copies of picked rows are passed over.
+        distinct: whether copies of picked rows are passed over; None, where probabilities are given: if they come with
+            features.
     """
 
     pool: tuple[str, ...]
@@ -66,7 +70,7 @@ class Settings:
     held_out: bool
     folds: int
     learner_folder: str | None = None  # campaigns of earlier versions have none
-    distinct: bool = False  # as in those, whatever is usual by now
+    distinct: bool | None = False  # as in those, whatever is usual by now
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -79,6 +83,18 @@ class Settings:
         return tuple(
             name for name in dict.fromkeys([*self.feature_names, *self.keep]) if name != self.id_column
         )
+
+    @property
+    def given(self) -> bool:
+        """Whether probabilities are given in every round, and nothing is trained."""
+        return self.learner == GIVEN
+
+    @property
+    def labeled_columns(self) -> tuple[str, ...]:
+        """The columns that labeled rows have besides their label and id."""
+        if not self.given:
+            return self.feature_names
+        return tuple(name for name in self.kept if name != self.label_column)
 
     def seed_of(self, number: int) -> int:
         """Return the seed of a round: 53 bits, so that it survives any reader of JSON."""
@@ -164,7 +180,13 @@ def _check(found: dict[str, Any], path: Path) -> None:
     for name, value in found.items():
         fits, wanted = _RULES[name]
         if not fits(value):
-            raise InputError(f"{str(path)!r} has {name}={json.dumps(value)}, and {name} must be {wanted}.")
+            raise _wrong(path, name, value, wanted)
+    if not found["features"] and found["learner"] != GIVEN:
+        raise _wrong(path, "features", found["features"], _RULES["features"][1])
+
+
+def _wrong(path: Path, name: str, value: Any, wanted: str) -> InputError:
+    return InputError(f"{str(path)!r} has {name}={json.dumps(value)}, and {name} must be {wanted}.")
 
 
 def _is_whole(value: Any) -> bool:
@@ -191,10 +213,7 @@ _RULES: dict[str, _Rule] = {
     "label_kind": _KIND,
     "id_column": _TEXT_OR_NULL,
     "id_kind": _KIND,
-    "features": (
-        lambda value: _is_text(value) or (_is_texts(value) and bool(value)),
-        "a list of columns, or one",
-    ),
+    "features": (lambda value: _is_text(value) or _is_texts(value), "a list of columns, or one"),
     "keep": (_is_texts, "a list of columns"),
     "batch_size": _WHOLE,
     "strategy": _TEXT,
@@ -206,7 +225,7 @@ _RULES: dict[str, _Rule] = {
     "preprocess": _TEXT,
     "seed": _WHOLE,
     "held_out": _FLAG,
-    "distinct": _FLAG,
+    "distinct": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
     "folds": _WHOLE,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class RoundStatus:
         balanced_accuracy: the mean over the classes of the part of their rows that is right, None if it is not known,
             as in rounds that an earlier version measured.
         classes: how often each class was given to its rows.
+        agreed: how many of its labels are what was predicted; None where models are trained, and for round 0.
     """
 
     round: int
@@ -41,6 +42,12 @@ class RoundStatus:
     accuracy: float | None
     balanced_accuracy: float | None
     classes: dict[str, int]
+    agreed: int | None = None
+
+    @property
+    def agreement(self) -> float | None:
+        """The part of its labels that were predicted; None if it is not known. Picked rows are hard: no accuracy."""
+        return None if self.agreed is None or not self.labeled else self.agreed / self.labeled
 
     @property
     def unlabeled(self) -> int:
@@ -60,6 +67,7 @@ class Status:
             labels come in.
         measured: how accuracy is measured, in words.
         has_project: whether a round was pushed to a labeling tool.
+        given: whether probabilities are given in every round, so that there is no accuracy.
     """
 
     folder: str
@@ -68,6 +76,7 @@ class Status:
     curve: tuple[Measurement, ...]
     measured: str
     has_project: bool
+    given: bool = False
 
     @property
     def labels(self) -> int:
@@ -122,8 +131,7 @@ class Status:
             "waiting",
             *(["withdrawn"] if withdrawn else []),
             "labels",
-            "accuracy",
-            "balanced accuracy",
+            *(["agreement"] if self.given else ["accuracy", "balanced accuracy"]),
         ]
         body = [
             [
@@ -133,12 +141,18 @@ class Status:
                 f"{each.unlabeled:,}",
                 *([f"{each.withdrawn:,}"] if withdrawn else []),
                 f"{each.labels:,}",
-                "" if each.accuracy is None else f"{each.accuracy:.1%}",
-                "" if each.accuracy is None else _percent(each.balanced_accuracy),
+                *self._measured_cells(each),
             ]
             for each in self.rounds
         ]
         return head, body
+
+    def _measured_cells(self, line: RoundStatus) -> list[str]:
+        if self.given:
+            return ["" if line.agreement is None else f"{line.agreement:.1%}"]
+        if line.accuracy is None:
+            return ["", ""]
+        return [f"{line.accuracy:.1%}", _percent(line.balanced_accuracy)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -150,7 +164,10 @@ class Status:
             "balanced_accuracy": self.balanced_accuracy,
             "measured": self.measured,
             "classes": list(self.classes),
-            "rounds": [{**asdict(each), "unlabeled": each.unlabeled} for each in self.rounds],
+            "rounds": [
+                {**asdict(each), "agreement": each.agreement, "unlabeled": each.unlabeled}
+                for each in self.rounds
+            ],
             "curve": [
                 {
                     **each._asdict(),
@@ -205,7 +222,13 @@ class Status:
 
 
 def status_of(
-    journal: Journal, folder: str, initial: Sequence[str], measured: str, *, has_project: bool
+    journal: Journal,
+    folder: str,
+    initial: Sequence[str],
+    measured: str,
+    *,
+    has_project: bool,
+    agreed: Mapping[int, int] | None = None,
 ) -> Status:
     """Return the status that a journal tells.
 
@@ -215,6 +238,7 @@ def status_of(
         initial: the labels of the beginning, as the journal writes them.
         measured: how accuracy is measured, in words.
         has_project: whether a round was pushed to a labeling tool.
+        agreed: for each round, how many of its labels were predicted; None where models are trained.
     """
     measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
     by_round: dict[int, Counter[str]] = defaultdict(Counter)
@@ -238,11 +262,20 @@ def status_of(
                 None if found is None else found.accuracy,
                 None if found is None else found.balanced_accuracy,
                 dict(by_round[number]),
+                None if agreed is None else agreed.get(number),
             )
         )
     # Labels may come in several parts. What was measured in between is no round's end, and would bend the curve.
     curve = tuple(measurements[addition] for addition in dict.fromkeys(knew) if addition in measurements)
-    return Status(folder, tuple(lines), tuple(journal.classes()), curve, measured, has_project)
+    return Status(
+        folder,
+        tuple(lines),
+        tuple(journal.classes()),
+        curve,
+        measured,
+        has_project,
+        given=agreed is not None,
+    )
 
 
 def waiting_rows(n: int) -> str:
@@ -252,6 +285,15 @@ def waiting_rows(n: int) -> str:
     ('picked row waits for a label', 'picked rows wait for a label')
     """
     return "picked row waits for a label" if n == 1 else "picked rows wait for a label"
+
+
+def next_step(folder: str, *more: str, given: bool) -> str:
+    """Return the command that picks the next round; without a learner it takes a file of probabilities.
+
+    >>> next_step("cards", given=True)
+    'next cards --probabilities probabilities.parquet'
+    """
+    return " ".join(["next", folder, *(["--probabilities probabilities.parquet"] if given else []), *more])
 
 
 def sparkline(values: Sequence[float], least: float) -> str:

@@ -117,8 +117,9 @@ def labeled_table(
         labels: the labels by id.
         settings: tell the columns.
     """
-    columns = [*settings.feature_names, settings.label_column]
-    parts = [initial.select(columns)]
+    columns = [*settings.labeled_columns, settings.label_column]
+    # Where probabilities are given, the first rows need not have what the pool's rows bring along.
+    parts = [initial.select([name for name in columns if name in initial.column_names])]
     ids = (
         initial[settings.id_column].to_pylist()
         if settings.id_column in initial.column_names
@@ -133,15 +134,19 @@ def labeled_table(
             list(settings.kept)
         )
         classes = [from_text(labels[texts[place]].label, settings.label_kind) for place in picked]
-        rows = rows.select(list(settings.feature_names)).take(pa.array(picked, pa.int64()))
+        places = pa.array(picked, pa.int64())
         parts.append(
-            rows.append_column(settings.label_column, pa.array(classes, ARROW_TYPES[settings.label_kind]))
+            pa.table(
+                {name: rows[name].take(places) for name in settings.labeled_columns}
+                | {settings.label_column: pa.array(classes, ARROW_TYPES[settings.label_kind])}
+            )
         )
         ids += [from_text(texts[place], settings.id_kind) for place in picked]
-    # Whole numbers in one part and fractions in another become fractions in both.
+    # Whole numbers in one part and fractions in another become fractions in both; a column that a part lacks is empty.
     joined = pa.concat_tables(
         [part.replace_schema_metadata(None) for part in parts], promote_options="permissive"
     )
+    joined = joined.select([name for name in columns if name in joined.column_names])
     if settings.id_column is not None:
         joined = joined.append_column(settings.id_column, id_array(ids, settings.id_kind))
     return joined.combine_chunks()

@@ -12,7 +12,20 @@ from rich.console import Console
 from rich.markup import escape
 
 from minmargin.campaign import Campaign, Status
+from minmargin.campaign.status import next_step
 from minmargin.cli.app import app
+from minmargin.cli.given import (
+    BaseColumns,
+    CampaignLearner,
+    GivenValues,
+    MaybeLabelColumn,
+    MaybeLabeledFiles,
+    ProbabilityColumns,
+    RoundClasses,
+    RoundFeatures,
+    RoundProbabilities,
+    columns_of_models,
+)
 from minmargin.cli.options import (
     Address,
     AsJson,
@@ -22,9 +35,6 @@ from minmargin.cli.options import (
     Distinct,
     EngineOption,
     Features,
-    LabelColumn,
-    LabeledFiles,
-    LearnerOption,
     NJobs,
     NModels,
     PoolFiles,
@@ -45,6 +55,7 @@ from minmargin.cli.show import make_console, plain_table, show_batch
 from minmargin.device import check_device
 from minmargin.errors import listing
 from minmargin.integrations.label_studio.destination import Destination
+from minmargin.learners.given import Values
 from minmargin.typing import EngineName, StrategyName
 
 campaign_app = typer.Typer(
@@ -59,6 +70,13 @@ _INIT_EXAMPLE = """\b
 Example:
   minmargin campaign init cards --labeled labeled.csv --label-column y \\
                           --pool 'pool/*.parquet' --id-column row_id --batch-size 200
+  minmargin campaign init cards --learner given --classes cat,dog,owl \\
+                          --pool 'pool/*.parquet' --id-column row_id --batch-size 200
+"""
+_NEXT_EXAMPLE = """\b
+Example:
+  minmargin campaign next cards --report round.html
+  minmargin campaign next cards --probabilities predicted.parquet --columns 'p_*'
 """
 
 
@@ -72,10 +90,10 @@ def _help(context: typer.Context) -> None:
 @campaign_app.command("init", epilog=_INIT_EXAMPLE)
 def init_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the campaign.")],
-    labeled: LabeledFiles,
-    label_column: LabelColumn,
     pool: PoolFiles,
     batch_size: Annotated[int, typer.Option(help="How many rows a round picks.")],
+    labeled: MaybeLabeledFiles = None,
+    label_column: MaybeLabelColumn = None,
     id_column: Annotated[
         str | None, typer.Option(help="The pool's column that identifies a row; default: the row's number.")
     ] = None,
@@ -90,7 +108,8 @@ def init_command(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="Classes that no labeled or held-out row has yet, comma-separated or repeated.",
+            help="Classes that no labeled or held-out row has yet, comma-separated or repeated; with --learner given, "
+            "all classes, in the order of the probabilities.",
         ),
     ] = None,
     held_out: Annotated[
@@ -104,7 +123,7 @@ def init_command(
     strategy_option: StrategyOptions = None,
     prefilter: Prefilter = None,
     distinct: Distinct = None,
-    learner: LearnerOption = "logistic",
+    learner: CampaignLearner = "logistic",
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     preprocess: PreprocessOption = None,
@@ -114,7 +133,7 @@ def init_command(
     """Begin a campaign in a new folder."""
     made = Campaign.init(
         folder,
-        labeled=one_or_all(labeled),
+        labeled=one_or_all(labeled) if labeled else None,
         label_column=label_column,
         pool=one_or_all(pool),
         batch_size=batch_size,
@@ -142,19 +161,25 @@ def init_command(
     console.print(
         f"A campaign begins in {escape(str(folder))} (seed {made.settings.seed}), with {len(classes):,} classes."
     )
-    if empty:
+    if empty and not made.settings.given:
         console.print(
             f"No labeled row has {escape(listing(empty))} yet, which annotators can give all the same."
         )
-    say_next(console, {command_for("next", folder): ""})
+    say_next(console, {next_for(made): ""})
 
 
-@campaign_app.command("next", epilog="Example:\n\n  minmargin campaign next cards --report round.html")
+@campaign_app.command("next", epilog=_NEXT_EXAMPLE)
 def next_command(
     folder: Folder,
     batch_size: Annotated[
         int | None, typer.Option(help="How many rows to pick; default: as the campaign was begun.")
     ] = None,
+    probabilities: RoundProbabilities = None,
+    columns: ProbabilityColumns = None,
+    values: GivenValues = "probabilities",
+    base: BaseColumns = None,
+    features: RoundFeatures = None,
+    classes: RoundClasses = None,
     even_so: Annotated[
         bool, typer.Option("--even-so", help="Go on although rows of the last round have no label.")
     ] = False,
@@ -171,12 +196,18 @@ def next_command(
     checkpoint: CheckpointFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the next batch, with a model trained on all labels so far."""
+    """Pick the next batch, with a model trained on all labels so far, or by what your own models say."""
     campaign, last = Campaign.open(folder), Destination.read(folder)
     check_report(report, image_column, lambda: campaign.settings.kept, "the batches of this campaign")
     with progress_bars() as progress:
         batch = campaign.next(
             batch_size,
+            probabilities=one_or_all(probabilities) if probabilities else None,
+            columns=columns_of_models(columns),
+            values=cast("Values", values),  # which is checked there
+            base=split(base),
+            features=split(features),
+            classes=split(classes),
             unlabeled_ok=even_so,
             requeue=requeue,
             csv=csv,
@@ -266,11 +297,11 @@ def add_labels_command(
             console,
             {
                 command_for("add-labels", folder, "labels.csv"): "with the labels that are missing",
-                command_for("next", folder, "--even-so"): "without them",
+                next_for(campaign, "--even-so"): "without them",
             },
         )
     else:
-        say_next(console, {command_for("next", folder): ""})
+        say_next(console, {next_for(campaign): ""})
 
 
 @campaign_app.command("status", epilog="Example:\n\n  minmargin campaign status cards")
@@ -322,6 +353,12 @@ def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto")
 def command_for(name: str, folder: Path, *more: str) -> str:
     """Return a command line of this family, ready to be copied."""
     return " ".join(["minmargin campaign", name, shlex.quote(str(folder)), *more])
+
+
+def next_for(campaign: Campaign, *more: str) -> str:
+    """Return the command line that picks the next round of a campaign, ready to be copied."""
+    folder = shlex.quote(str(campaign.folder))
+    return f"minmargin campaign {next_step(folder, *more, given=campaign.settings.given)}"
 
 
 def say_next(console: Console, steps: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from minmargin.campaign import Campaign
-from minmargin.cli.campaign import Folder, campaign_app, command_for, poor_accuracy, say_next
+from minmargin.cli.campaign import Folder, campaign_app, command_for, next_for, poor_accuracy, say_next
 from minmargin.cli.label_studio import (
     DEFAULT_URL,
     URL_VARIABLE,
@@ -154,11 +154,11 @@ def _steps_after(pulled: Pulled, campaign: Campaign) -> dict[str, str]:
     folder, waiting = campaign.folder, set(map(str, campaign.waiting))
     undecided = set(map(str, [*pulled.skipped, *(tie.id for tie in pulled.ties)]))
     if not waiting:
-        return {command_for("next", folder): ""}
+        return {next_for(campaign): ""}
     if waiting <= undecided:
         return {
-            command_for("next", folder, "--even-so"): "without the rows that nobody decided",
-            command_for("next", folder, "--requeue"): "which puts them back into the pool",
+            next_for(campaign, "--even-so"): "without the rows that nobody decided",
+            next_for(campaign, "--requeue"): "which puts them back into the pool",
         }
     if not waiting - undecided <= set(map(str, pulled.waiting)):
         return {command_for("push", folder): "not all rows of the last round are in the project"}

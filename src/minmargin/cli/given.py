@@ -1,4 +1,4 @@
-"""The options of `minmargin select` for probabilities that others have computed, and what they may be joined with."""
+"""The options for probabilities that others have computed, and what they may be joined with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from minmargin.cli.completion import complete_learner
 from minmargin.cli.options import split
 from minmargin.errors import InputError
+from minmargin.learners import LEARNERS
 from minmargin.selection.source import ColumnNames
 
 MaybeLabeledFiles = Annotated[
@@ -41,6 +43,36 @@ BaseColumns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES", help="Columns of the model that was trained on all labels, if there is one."
+    ),
+]
+
+# Those of campaigns, whose rounds take them.
+CampaignLearner = Annotated[
+    str,
+    typer.Option(
+        help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier or of torch modules; "
+        "given: models live elsewhere, and every round takes their probabilities.",
+        autocompletion=complete_learner,
+    ),
+]
+RoundProbabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH",
+        help="With --learner given: files with the pool's ids and what your models say; repeat for more files.",
+    ),
+]
+RoundFeatures = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Columns of these files with embeddings of the rows, if there are any."
+    ),
+]
+RoundClasses = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="The classes in the order of the columns; default: as the columns are called, or the campaign's.",
     ),
 ]
 

@@ -190,4 +190,4 @@ def preprocess_for(choice: PreprocessChoice | None, learner: str) -> Any:
     """Return what was chosen; otherwise what suits a learner: texts and what a factory makes may see raw columns."""
     if choice is not None:
         return choice.value
-    return "none" if learner == "text" or is_reference(learner) else "auto"
+    return "none" if learner in {"text", "given"} or is_reference(learner) else "auto"

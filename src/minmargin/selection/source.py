@@ -53,7 +53,7 @@ class Source:
         cls, given: Any, base: Any, features: Any, columns: ColumnNames | None, pool: Any, others: list[str]
     ) -> Source:
         """Return what the arguments of `select_from_probabilities` amount to; `others` are columns with another use."""
-        members = _models(given)
+        members = as_models(given)
         if members is not None:
             if columns is not None:
                 raise InputError(
@@ -65,7 +65,7 @@ class Source:
                 "pool= is for arrays of probabilities. Frames and files have their other columns themselves: leave it "
                 "out."
             )
-        if _has_columns(given):
+        if has_columns(given):
             return _of_columns(open_pool(given), columns, base, features, others)
         if not isinstance(given, Iterable):
             raise InputError(
@@ -89,7 +89,7 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
     return array if array.dtype in {np.dtype(np.float32), np.dtype(np.float64)} else array.astype(np.float64)
 
 
-def _models(given: Any) -> list[NDArray[Any]] | None:
+def as_models(given: Any) -> list[NDArray[Any]] | None:
     """Return (n, C) arrays, one a model; None for what is not made of arrays."""
     if isinstance(given, (list, tuple)) and given and nw.dependencies.is_into_dataframe(given[0]):
         raise InputError(
@@ -100,7 +100,7 @@ def _models(given: Any) -> list[NDArray[Any]] | None:
         return [as_array(each, f"Model {k}") for k, each in enumerate(given)]
     if _is_npy(given):
         given = np.load(given, mmap_mode="r", allow_pickle=False)
-    if _has_columns(given) or not (isinstance(given, (list, tuple)) or hasattr(given, "__array__")):
+    if has_columns(given) or not (isinstance(given, (list, tuple)) or hasattr(given, "__array__")):
         return None
     array = np.asarray(given)
     if array.ndim == 3:
@@ -117,7 +117,8 @@ def _is_npy(given: Any) -> bool:
     return not isinstance(given, (list, tuple)) and is_path(given) and str(given).endswith(".npy")
 
 
-def _has_columns(given: Any) -> bool:
+def has_columns(given: Any) -> bool:
+    """Return whether rows have columns with names: those of a data frame, a dataset or files."""
     frame = nw.dependencies.is_into_dataframe(given) and not isinstance(given, np.ndarray)
     return is_path(given) or frame or hasattr(given, "scanner")
 
@@ -188,13 +189,13 @@ def _of_chunks(
         raise InputError(
             "There are no probabilities: the iterable gave no chunk (a generator can be read once)."
         )
-    members = _models(first)
+    members = as_models(first)
     if members is None:
         return _of_columns(open_pool(itertools.chain([first], chunks)), columns, base, features, others)
     for name, value in (("base", base), ("features", features), ("columns", columns)):
         if value is not None:
             raise InputError(f"{name}= needs whole arrays, or chunks that are frames, with named columns.")
-    joined = (np.hstack(_models(each) or []) for each in chunks)
+    joined = (np.hstack(as_models(each) or []) for each in chunks)
     pool = open_pool(itertools.chain([np.hstack(members)], joined))
     return Source(pool, None, len(members), members[0].shape[1])
 

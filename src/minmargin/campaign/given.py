@@ -1,0 +1,282 @@
+"""Rounds without a learner: models elsewhere say what they make of the pool's rows.
+
+What they say is put into the order of the pool first. The batch then depends on neither the order nor the splitting of
+what was given, and a row has one number in all rounds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from minmargin.batch import Batch
+from minmargin.batch.columns import to_column, to_numpy, to_table
+from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.journal import Evidence
+from minmargin.campaign.rounds import Turn
+from minmargin.campaign.settings import Settings
+from minmargin.campaign.values import Kind, from_text, to_text
+from minmargin.data.rows import Frame, count_rows, take_rows
+from minmargin.data.schema import is_missing
+from minmargin.errors import InputError, listing, nearest, warn
+from minmargin.execution import ExecutionOptions
+from minmargin.learners.given import Values
+from minmargin.pools import Pool, open_pool
+from minmargin.selection import select_from_probabilities
+from minmargin.selection.source import ColumnNames, Source, as_models, has_columns
+from minmargin.strategies import resolve_strategy
+
+_CHUNK_SIZE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Told:
+    """What models elsewhere say of the pool's rows, as `minmargin.select_from_probabilities` takes it.
+
+    Attributes:
+        probabilities: of all rows that may be picked; None where models are trained.
+        columns: those that hold them.
+        values: what the numbers are.
+        base: of the model that was trained on all labels.
+        features: embeddings of the rows.
+        labeled_features: those of rows labeled already.
+        classes: in the order of the columns, where it is not the campaign's.
+    """
+
+    probabilities: Any
+    columns: ColumnNames | None = None
+    values: Values = "probabilities"
+    base: Any = None
+    features: Any = None
+    labeled_features: Any = None
+    classes: Sequence[Any] | None = None
+
+    def check(self, settings: Settings, folder: Path) -> None:
+        """Raise an error if a campaign lacks probabilities, or has no use for them."""
+        if settings.given and self.probabilities is None:
+            raise InputError(
+                f"Campaign {str(folder)!r} trains no models: it picks by what yours say. Give their probabilities "
+                "with probabilities=."
+            )
+        if settings.given:
+            return
+        useless = [name for name, value in vars(self).items() if name != "values" and value is not None]
+        if useless or self.values != "probabilities":
+            raise InputError(
+                f"Campaign {str(folder)!r} trains its own models, and has no use for {(useless or ['values'])[0]}. "
+                "Leave it out, or begin a campaign with learner='given'."
+            )
+
+
+def pick_by_told(
+    folder: CampaignFolder, turn: Turn, told: Told, batch_size: int, **execution: Unpack[ExecutionOptions]
+) -> tuple[Batch, Evidence]:
+    """Return the batch of a round by what models elsewhere say, and what the journal keeps of that."""
+    settings = folder.settings
+    pool = open_pool(turn.pool)
+    ids = _read_ids(pool, settings, "the pool")
+    source = _source_of(told, settings)
+    classes = _classes_of(told, source, folder.journal.classes(), settings.label_kind)
+    texts = [to_text(each, settings.id_kind) for each in turn.excluded]
+    out = np.flatnonzero(pc.is_in(ids, value_set=pa.array(texts, ids.type)).to_numpy(zero_copy_only=False))
+    batch = select_from_probabilities(
+        _in_order(told, source, ids, out, settings),
+        batch_size,
+        strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
+        values=told.values,
+        base=told.base,
+        features=told.features,
+        labeled_features=told.labeled_features,
+        columns=told.columns,
+        classes=classes,
+        keep=() if source.columns is None else (str(settings.id_column),),
+        exclude=out if len(out) else None,
+        distinct=settings.distinct,
+        random_state=settings.seed_of(turn.number),
+        **execution,
+    )
+    evidence = _evidence(told, source, settings, classes, len(batch))
+    _warn_of_the_same(folder, turn, evidence)
+    carried = _read_picked(pool, [str(settings.id_column), *settings.kept], batch.rows)
+    manifest = {
+        **batch.manifest,
+        "pool": {"rows": len(ids), **pool.describe()},
+        "probabilities": source.pool.describe(),
+    }
+    picked = replace(
+        batch,
+        ids=to_numpy(carried[str(settings.id_column)]),
+        kept=carried.select(list(settings.kept)) if settings.kept else None,
+        manifest=manifest,
+    )
+    return picked, evidence
+
+
+def _source_of(told: Told, settings: Settings) -> Source:
+    """Return where the probabilities come from, which can be read more than once."""
+    given, name = told.probabilities, str(settings.id_column)
+    if as_models(given) is not None:
+        return Source.of(given, told.base, told.features, told.columns, None, [])
+    if not has_columns(given):
+        raise InputError(
+            f"The probabilities are a {type(given).__name__}, and a round reads them more than once. Give arrays, a "
+            "data frame, or a path to files."
+        )
+    names = open_pool(given).schema.names
+    if name not in names:
+        raise InputError(
+            f"The probabilities have no column {name!r}, which tells the pool's rows apart (columns: "
+            f"{listing(names)}). Add it, or give arrays with a row for each row of the pool."
+        )
+    return Source.of(given, told.base, told.features, told.columns, None, [name])
+
+
+def _classes_of(told: Told, source: Source, known: list[str], kind: Kind) -> list[Any]:
+    """Return the classes that the probabilities are of, in their order; they must be the campaign's."""
+    named = source.names if told.classes is None else told.classes
+    if named is None:
+        if source.n_classes != len(known):
+            raise InputError(
+                f"The probabilities are of {source.n_classes:,} classes, and the campaign has {len(known):,} "
+                f"({listing(known)}). Give a column for each, or name those there are with classes=[...]."
+            )
+        return [from_text(text, kind) for text in known]
+    texts = [str(to_text(each, kind)) for each in named]
+    unknown = [text for text in texts if text not in known]
+    if unknown:
+        raise InputError(
+            f"The probabilities are of {unknown[0]!r}, which is no class of this campaign ({listing(known)})."
+            f"{nearest(unknown[0], known)} Name the classes, in the order of their columns, with classes=[...]."
+        )
+    return [from_text(text, kind) for text in texts]
+
+
+def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], settings: Settings) -> Any:
+    """Return the probabilities with a row for each row of the pool, in its order.
+
+    What is in that order already is left as it is: files are then read as they are needed, not into memory.
+    """
+    if source.columns is None:
+        if source.pool.n_rows != len(ids):
+            raise InputError(
+                f"The probabilities are arrays of {source.pool.n_rows:,} rows, which are taken in the order of the "
+                f"pool, and it has {len(ids):,}. Give one for each row, or a frame with the column "
+                f"{settings.id_column!r}."
+            )
+        return told.probabilities
+    given = _read_ids(source.pool, settings, "the probabilities")
+    if given.equals(ids):
+        return told.probabilities
+    places = pc.index_in(ids, value_set=given)
+    lacking = np.setdiff1d(np.flatnonzero(places.is_null().to_numpy(zero_copy_only=False)), out)
+    if len(lacking):
+        rows = "row" if len(lacking) == 1 else "rows"
+        raise InputError(
+            f"The probabilities lack {len(lacking):,} {rows} of the pool that may be picked (the first has id "
+            f"{ids[int(lacking[0])].as_py()!r}). Give those of every row that has no label yet."
+        )
+    _warn_of_strangers(given, ids)
+    if not len(given):
+        raise InputError("The probabilities have no rows. Give those of every row that has no label yet.")
+    kinds = {column.name: column.kind for column in source.columns}
+    chunks = source.pool.chunks({str(settings.id_column): None, **kinds}, _CHUNK_SIZE)
+    table = pa.concat_tables([to_table(cast("Frame", chunk), ()) for chunk in chunks])
+    # A row that is out needs no probabilities. It has those of another, which nobody looks at.
+    return table.take(places.fill_null(0))
+
+
+def _read_ids(rows: Pool, settings: Settings, what: str) -> pa.Array:
+    """Return the ids of all rows as the journal writes them, one for each row and none twice."""
+    name = str(settings.id_column)
+    parts = [
+        _as_texts(to_column(cast("Frame", chunk)[name], whole=False), settings.id_kind)
+        for chunk in rows.chunks({name: None}, _CHUNK_SIZE)
+    ]
+    ids = pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
+    if ids.null_count:
+        n_rows = "1 row" if ids.null_count == 1 else f"{ids.null_count:,} rows"
+        raise InputError(
+            f"Column {name!r} of {what} is empty in {n_rows}. Give every row an id; nothing was written."
+        )
+    if pc.count_distinct(ids).as_py() < len(ids):
+        counts = pc.value_counts(ids)
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1))[0].as_py()
+        raise InputError(
+            f"Id {repeated['values']!r} is in column {name!r} of {what} {repeated['counts']:,} times. "
+            "Give every row an id of its own; nothing was written."
+        )
+    return ids
+
+
+def _as_texts(values: pa.Array | pa.ChunkedArray, kind: Kind) -> pa.Array:
+    """Return ids as the journal writes them; what cannot be an id of this kind stays as it is, and matches none."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):  # it has no chunk at all, or more than one array can hold
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    if pa.types.is_integer(values.type) or (is_text and kind == "text"):
+        return values.cast(pa.large_string())
+    texts = [None if is_missing(each) else to_text(each, kind) or str(each) for each in values.to_pylist()]
+    return pa.array(texts, pa.large_string())
+
+
+def _warn_of_strangers(given: pa.Array, ids: pa.Array) -> None:
+    strangers = given.filter(pc.invert(pc.is_in(given, value_set=ids)))
+    if len(strangers):
+        are = "row of the probabilities is" if len(strangers) == 1 else "rows of the probabilities are"
+        warn(
+            f"{len(strangers):,} {are} not in the pool (the first has id {strangers[0].as_py()!r}), and not looked at."
+        )
+
+
+def _read_picked(pool: Pool, names: list[str], rows: NDArray[np.int64]) -> pa.Table:
+    """Return columns of the pool for some of its rows, in the order of `rows`."""
+    order = np.argsort(rows)
+    ascending, first, parts = rows[order], 0, []
+    for chunk in pool.chunks(dict.fromkeys(names), _CHUNK_SIZE):
+        stop = first + count_rows(chunk)
+        start, end = np.searchsorted(ascending, [first, stop])
+        parts.append(to_table(cast("Frame", take_rows(chunk, ascending[start:end] - first)), ()))
+        first = stop
+    return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
+
+
+def _evidence(
+    told: Told, source: Source, settings: Settings, classes: list[Any], batch_size: int
+) -> Evidence:
+    """Return what the journal keeps of the probabilities, and of how the round was picked by them."""
+    used = {
+        "columns": None if source.columns is None else [column.name for column in source.columns],
+        "values": told.values,
+        "members": source.n_members,
+        "base": source.has_base,
+        "features": source.n_features,
+        "classes": [str(to_text(each, settings.label_kind)) for each in classes],
+        "batch_size": batch_size,
+        **{name: asdict(settings)[name] for name in ("strategy", "strategy_options", "distinct")},
+    }
+    return Evidence(str(source.pool.describe()["fingerprint"]), json.dumps(used))
+
+
+def _warn_of_the_same(folder: CampaignFolder, turn: Turn, evidence: Evidence) -> None:
+    """Warn if the probabilities are those of the last round, although labels came back since."""
+    last = folder.journal.evidence().get(turn.number - 1)
+    if last is None or folder.journal.rounds()[-1].addition == turn.addition:
+        return
+    columns = [json.loads(each.settings)["columns"] for each in (last, evidence)]
+    if last.fingerprint == evidence.fingerprint and columns[0] == columns[1]:
+        warn(
+            f"The probabilities are those of round {turn.number - 1}, and labels came back since. Let your models "
+            "learn from them, and compute the probabilities anew."
+        )

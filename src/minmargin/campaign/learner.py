@@ -1,0 +1,33 @@
+"""The learner of a campaign: kept by its name, or given again by the one who has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from minmargin.campaign.settings import Settings
+from minmargin.errors import InputError, listing
+from minmargin.learners import LEARNERS
+from minmargin.learners.reference import is_reference, make_learner
+
+
+def find_learner(settings: Settings, folder: Path, at_hand: Any | None) -> Any | None:
+    """Return the learner of the campaign in a folder; None if it is an object, and is not at hand."""
+    if at_hand is not None:
+        return at_hand
+    named = settings.learner
+    if named is None or not is_reference(named):
+        return named
+    return make_learner(named, settings.learner_folder_of(folder))
+
+
+def need_learner(settings: Settings, folder: Path, at_hand: Any | None) -> Any:
+    """Return the learner, or say how to give it."""
+    learner = find_learner(settings, folder, at_hand)
+    if learner is None:
+        raise InputError(
+            f"Campaign {str(folder)!r} was begun with an object as its learner. Open it with "
+            f"Campaign.open(folder, learner=...), or write one of {listing(LEARNERS)} or package.module:factory "
+            "into settings.json."
+        )
+    return learner
