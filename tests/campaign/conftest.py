@@ -11,6 +11,7 @@ import pytest
 
 import minmargin as mm
 from campaign.flowers import IDS, NAMES, SPECIES, X
+from campaign.told import CLASSES
 
 
 @pytest.fixture
@@ -44,3 +45,21 @@ def begin(here: Path) -> Callable[..., mm.Campaign]:
         return mm.Campaign.init(folder, **{**usual, **changed})
 
     return begin
+
+
+@pytest.fixture
+def begin_given(here: Path) -> Callable[..., mm.Campaign]:
+    """Begin a campaign without a learner and with the usual settings, some of them changed."""
+
+    def begin_given(folder: str = "told", **changed: Any) -> mm.Campaign:
+        usual = {
+            "pool": "pool/*.parquet",
+            "id_column": "row_id",
+            "classes": CLASSES,
+            "batch_size": 7,
+            "learner": "given",
+            "random_state": 0,
+        }
+        return mm.Campaign.init(folder, **{**usual, **changed})
+
+    return begin_given

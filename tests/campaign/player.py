@@ -35,10 +35,12 @@ def die_at(number: int, folder: Path) -> None:
     sys.addaudithook(watch)
 
 
-def main(folder: Path, truth: dict[str, str], n_rounds: int) -> None:
+def main(folder: Path, truth: dict[str, str], n_rounds: int, learner: str) -> None:
+    given = learner == "given"
     if (folder / "settings.json").exists():
         campaign = mm.Campaign.open(folder)
     else:
+        more = {"classes": sorted(set(truth.values()))} if given else {"n_models": 2}
         campaign = mm.Campaign.init(
             folder,
             labeled="labeled.csv",
@@ -46,13 +48,17 @@ def main(folder: Path, truth: dict[str, str], n_rounds: int) -> None:
             pool="pool/*.parquet",
             id_column="row_id",
             batch_size=4,
-            n_models=2,
+            learner=learner,
             random_state=0,
+            **more,
         )
     say("ready")
     while campaign.n_rounds < n_rounds or campaign.status(n_jobs=1).unlabeled:
         if not campaign.status(n_jobs=1).unlabeled:
-            say("next", ids=campaign.next(csv=True, n_jobs=1).ids.tolist())
+            told = (
+                {"probabilities": f"predicted-{campaign.n_rounds}.parquet", "columns": "p_*"} if given else {}
+            )
+            say("next", ids=campaign.next(csv=True, n_jobs=1, **told).ids.tolist())
         ids = campaign.batch()["id"].to_pylist()
         for some in (ids[:2], ids):
             campaign.add_labels({each: truth[each] for each in some}, n_jobs=1)
@@ -68,6 +74,7 @@ def warm_up() -> None:
 
 if __name__ == "__main__":
     folder, truth, n_rounds = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3])
+    learner = sys.argv[4]
     warm_up()
     for line in sys.stdin:
         child = os.fork()
@@ -75,6 +82,6 @@ if __name__ == "__main__":
             say("start", process=os.getpid())
             if int(line):
                 die_at(int(line), folder)
-            main(folder, truth, n_rounds)
+            main(folder, truth, n_rounds, learner)
             os._exit(0)
         say("end", status=os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

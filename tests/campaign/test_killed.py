@@ -13,10 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import minmargin as mm
-from campaign.flowers import TRUTH
+from campaign.flowers import IDS, TRUTH
+from campaign.told import CLASSES
 from minmargin.campaign.tables import checksum
 from minmargin.files import LockError, locked_folder
 
@@ -27,9 +30,9 @@ N_ROUNDS = 4
 class Players:
     """Processes that play a campaign, one after the other."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, learner: str) -> None:
         Path("truth.json").write_text(json.dumps(TRUTH))
-        command = [sys.executable, str(PLAYER), str(folder), "truth.json", str(N_ROUNDS)]
+        command = [sys.executable, str(PLAYER), str(folder), "truth.json", str(N_ROUNDS), learner]
         self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> Self:
@@ -69,6 +72,8 @@ def check(folder: Path, said: list[dict[str, object]]) -> None:
     for made in journal.rounds():
         assert checksum(folder / "batches" / made.file) == made.sha256
         assert campaign.batch(made.number)["id"].to_pylist() == journal.picks(made.number)
+    if campaign.settings.given:
+        assert list(journal.evidence()) == [made.number for made in journal.rounds()]
     labels = journal.labels()
     assert set(labels) <= set(picked)
     assert all(label.label == TRUTH[each] for each, label in labels.items())
@@ -79,10 +84,15 @@ def check(folder: Path, said: list[dict[str, object]]) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_a_campaign_is_whole_and_goes_on(here):
+@pytest.mark.parametrize("learner", ["logistic", "given"])
+def test_killed_at_any_moment_a_campaign_is_whole_and_goes_on(here, learner):
+    for number in range(N_ROUNDS):  # in another order than the pool
+        members = np.random.default_rng(number).dirichlet(np.ones(3), size=len(IDS))
+        frame = pd.DataFrame(members, columns=[f"p_{name}" for name in CLASSES]).assign(row_id=IDS)
+        frame[::-1].to_parquet(f"predicted-{number}.parquet")
     moments = random.Random(0)  # noqa: S311 - when to kill, not a secret
     folder, said, n_killed = Path("flowers"), [], 0
-    with Players(folder) as players:
+    with Players(folder, learner) as players:
         for turn in range(14):
             # In turns: before it touches a file for the n-th time, and at any time, be it in a transaction.
             if turn % 2 == 0:

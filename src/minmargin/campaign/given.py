@@ -121,14 +121,14 @@ def pick_by_told(
 
 
 def _source_of(told: Told, settings: Settings) -> Source:
-    """Return where the probabilities come from, which can be read more than once."""
+    """Return where the probabilities come from, which must have a fingerprint for the journal."""
     given, name = told.probabilities, str(settings.id_column)
     if as_models(given) is not None:
         return Source.of(given, told.base, told.features, told.columns, None, [])
-    if not has_columns(given):
+    if not has_columns(given) or "fingerprint" not in open_pool(given).describe():
         raise InputError(
-            f"The probabilities are a {type(given).__name__}, and a round reads them more than once. Give arrays, a "
-            "data frame, or a path to files."
+            f"The probabilities are a {type(given).__name__}, of which the journal cannot keep a fingerprint. Give "
+            "arrays, a data frame, or a path to files."
         )
     names = open_pool(given).schema.names
     if name not in names:
