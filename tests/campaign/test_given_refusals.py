@@ -40,8 +40,8 @@ def test_a_campaign_that_trains_has_no_use_for_probabilities(begin, name, value)
 
 def test_a_campaign_that_trains_needs_labeled_rows(begin):
     message = (
-        "A campaign that trains models begins with labeled rows. Give labeled and label_column, or use learner='given' "
-        "to pick by probabilities of models elsewhere."
+        "A campaign that trains models begins with labeled rows. Give labeled= and label_column=, or use "
+        "learner='given' to pick by probabilities of models elsewhere."
     )
     assert complaint(begin, labeled=None) == message
     assert complaint(begin, label_column=None) == message

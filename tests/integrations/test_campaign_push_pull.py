@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
@@ -191,3 +192,44 @@ def test_a_round_too_early_is_told_to_pull_what_was_pushed(person: Person):
         "minmargin campaign pull, go on without them with --even-so, or put the rows back into the pool with "
         "--requeue.\n"
     )
+
+
+def test_a_campaign_whose_models_live_elsewhere_goes_through_label_studio_too(person: Person):
+    rows = pd.DataFrame(
+        {"row_id": [f"r{row}" for row in range(150)], "text": [f"row {row}" for row in range(150)]}
+    )
+    rows.to_parquet("pool.parquet")
+    for number in (1, 2):
+        members = np.random.default_rng(number).dirichlet(np.ones(3), size=150)
+        told = pd.DataFrame(members, columns=[f"p_{name}" for name in SPECIES]).assign(row_id=rows["row_id"])
+        told[::-1].to_parquet(f"predicted-{number}.parquet")
+    settings = ("--batch-size", "4", "--seed", "0", "--id-column", "row_id", "--keep", "text")
+    person.run(
+        "init",
+        "told",
+        "--learner",
+        "given",
+        "--classes",
+        ",".join(SPECIES),
+        "--pool",
+        "pool.parquet",
+        *settings,
+    )
+    person.run("next", "told", "--probabilities", "predicted-1.parquet", "--columns", "p_*")
+    assert person.run("push", "told", "--text-column", "text").splitlines() == [
+        "Project 'told' (made): 4 rows added.",
+        "Label here: http://played/projects/1",
+        "Next: minmargin campaign pull told  (when rows are labeled)",
+    ]
+    batch = mm.Campaign.open("told").batch()
+    shown = {task.data["text"] for task in person.server.rows}
+    assert shown == set(batch["text"].to_pylist())
+    for place in range(4):
+        person.annotate(place, "setosa")
+    out = person.run("pull", "told")
+    assert "Labels: 4 new, 0 known already.\n1 round, 4 labels.\n" in out
+    assert out.splitlines()[-1] == "Next: minmargin campaign next told --probabilities probabilities.parquet"
+    agreed = sum(guess == "setosa" for guess in batch["predicted"].to_pylist())
+    assert mm.Campaign.open("told").status().rounds[1].agreed == agreed
+    person.run("next", "told", "--probabilities", "predicted-2.parquet", "--columns", "p_*")
+    assert person.run("push", "told").startswith("Project 'told' (used): 4 rows added.")

@@ -125,7 +125,7 @@ class Campaign:
             features, label_column = (), "label" if label_column is None else label_column
         elif rows is None or label_column is None:
             raise InputError(
-                "A campaign that trains models begins with labeled rows. Give labeled and label_column, or use "
+                "A campaign that trains models begins with labeled rows. Give labeled= and label_column=, or use "
                 "learner='given' to pick by probabilities of models elsewhere."
             )
         elif features is None:

@@ -11,7 +11,7 @@ _ARGUMENT = re.compile(
     r"(?<!--strategy-option )\b"
     r"(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
     r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
-    r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities)"
+    r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities|labeled|label_column)"
     r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
 _STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
