@@ -109,6 +109,9 @@ def test_rows_that_are_missing_are_named(begin_given):
         "The probabilities lack 1 row of the pool that may be picked (the first has id 'r000'). Give those of every "
         "row that has no label yet."
     )
+    assert complaint(campaign.next, probabilities=frame[:0], columns="m0_*") == (
+        "The probabilities have no rows. Give those of every row that has no label yet."
+    )
     assert complaint(campaign.next, probabilities=ROUNDS[0][:, :149]) == (
         "The probabilities are arrays of 149 rows, which are taken in the order of the pool, and it has 150. Give one "
         "for each row, or a frame with the column 'row_id'."

@@ -173,6 +173,8 @@ def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], 
             )
         return told.probabilities
     given = _read_ids(source.pool, settings, "the probabilities")
+    if not len(given):
+        raise InputError("The probabilities have no rows. Give those of every row that has no label yet.")
     if given.equals(ids):
         return told.probabilities
     places = pc.index_in(ids, value_set=given)
@@ -184,8 +186,6 @@ def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], 
             f"{ids[int(lacking[0])].as_py()!r}). Give those of every row that has no label yet."
         )
     _warn_of_strangers(given, ids)
-    if not len(given):
-        raise InputError("The probabilities have no rows. Give those of every row that has no label yet.")
     kinds = {column.name: column.kind for column in source.columns}
     chunks = source.pool.chunks({str(settings.id_column): None, **kinds}, _CHUNK_SIZE)
     table = pa.concat_tables([to_table(cast("Frame", chunk), ()) for chunk in chunks])
