@@ -27,6 +27,13 @@ def test_a_round_needs_probabilities(begin_given):
     )
 
 
+def test_a_learner_is_of_no_use_where_nothing_is_trained(begin_given):
+    begin_given()
+    assert complaint(mm.Campaign.open, "told", learner="logistic") == (
+        "Campaign 'told' trains no models, and has no use for learner. Leave it out."
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("probabilities", ROUNDS[0]), ("columns", "p_*"), ("features", VECTORS), ("values", "logits")],

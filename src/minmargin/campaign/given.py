@@ -177,24 +177,48 @@ def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], 
         raise InputError("The probabilities have no rows. Give those of every row that has no label yet.")
     if given.equals(ids):
         return told.probabilities
-    places = pc.index_in(ids, value_set=given)
-    lacking = np.setdiff1d(np.flatnonzero(places.is_null().to_numpy(zero_copy_only=False)), out)
+    places = _places_of(ids, given, str(settings.id_column))
+    lacking = np.setdiff1d(np.flatnonzero(places < 0), out)
     if len(lacking):
         rows = "row" if len(lacking) == 1 else "rows"
         raise InputError(
             f"The probabilities lack {len(lacking):,} {rows} of the pool that may be picked (the first has id "
             f"{ids[int(lacking[0])].as_py()!r}). Give those of every row that has no label yet."
         )
-    _warn_of_strangers(given, ids)
+    _warn_of_strangers(given, places)
     kinds = {column.name: column.kind for column in source.columns}
     chunks = source.pool.chunks({str(settings.id_column): None, **kinds}, _CHUNK_SIZE)
     table = pa.concat_tables([to_table(cast("Frame", chunk), ()) for chunk in chunks])
     # A row that is out needs no probabilities. It has those of another, which nobody looks at.
-    return table.take(places.fill_null(0))
+    return table.take(pa.array(np.maximum(places, 0)))
+
+
+def _places_of(ids: pa.Array, given: pa.Array, column: str) -> NDArray[np.int32]:
+    """Return where each id is among those that were given; -1 where it is not. None may be there twice."""
+    # Arrow makes its table of what was given once, for both questions.
+    joined = pc.index_in(pa.concat_arrays([ids, given]), value_set=given).fill_null(-1).to_numpy()
+    places, own = joined[: len(ids)], joined[len(ids) :]
+    repeated = own[own != np.arange(len(given))]
+    if len(repeated):
+        raise _not_apart(
+            given[int(repeated[0])].as_py(), int((own == repeated[0]).sum()), column, "the probabilities"
+        )
+    counts = np.bincount(places[places >= 0], minlength=len(given))
+    if counts.max(initial=0) > 1:
+        first = int(np.argmax(counts > 1))
+        raise _not_apart(given[first].as_py(), int(counts[first]), column, "the pool")
+    return places
+
+
+def _not_apart(each: str, n_rows: int, column: str, what: str) -> InputError:
+    return InputError(
+        f"Id {each!r} is in column {column!r} of {what} {n_rows:,} times. Give every row an id of its own; nothing was "
+        "written."
+    )
 
 
 def _read_ids(rows: Pool, settings: Settings, what: str) -> pa.Array:
-    """Return the ids of all rows as the journal writes them, one for each row and none twice."""
+    """Return the ids of all rows as the journal writes them."""
     name = str(settings.id_column)
     parts = [
         _as_texts(to_column(cast("Frame", chunk)[name], whole=False), settings.id_kind)
@@ -205,13 +229,6 @@ def _read_ids(rows: Pool, settings: Settings, what: str) -> pa.Array:
         n_rows = "1 row" if ids.null_count == 1 else f"{ids.null_count:,} rows"
         raise InputError(
             f"Column {name!r} of {what} is empty in {n_rows}. Give every row an id; nothing was written."
-        )
-    if pc.count_distinct(ids).as_py() < len(ids):
-        counts = pc.value_counts(ids)
-        repeated = counts.filter(pc.greater(counts.field("counts"), 1))[0].as_py()
-        raise InputError(
-            f"Id {repeated['values']!r} is in column {name!r} of {what} {repeated['counts']:,} times. "
-            "Give every row an id of its own; nothing was written."
         )
     return ids
 
@@ -231,13 +248,12 @@ def _as_texts(values: pa.Array | pa.ChunkedArray, kind: Kind) -> pa.Array:
     return pa.array(texts, pa.large_string())
 
 
-def _warn_of_strangers(given: pa.Array, ids: pa.Array) -> None:
-    strangers = given.filter(pc.invert(pc.is_in(given, value_set=ids)))
+def _warn_of_strangers(given: pa.Array, places: NDArray[np.int32]) -> None:
+    strangers = np.setdiff1d(np.arange(len(given)), places)
     if len(strangers):
         are = "row of the probabilities is" if len(strangers) == 1 else "rows of the probabilities are"
-        warn(
-            f"{len(strangers):,} {are} not in the pool (the first has id {strangers[0].as_py()!r}), and not looked at."
-        )
+        first = given[int(strangers[0])].as_py()
+        warn(f"{len(strangers):,} {are} not in the pool (the first has id {first!r}), and not looked at.")
 
 
 def _read_picked(pool: Pool, names: list[str], rows: NDArray[np.int64]) -> pa.Table:
