@@ -183,7 +183,9 @@ class Campaign:
         """Return the campaign in a folder. `learner` is for one that was begun with an object as its learner."""
         campaign = cls(Path(folder), Settings.read(Path(folder)), learner)
         if learner is not None and campaign.settings.given:
-            raise InputError(f"Campaign {str(folder)!r} trains no models, and has no use for learner. Leave it out.")
+            raise InputError(
+                f"Campaign {str(folder)!r} trains no models, and has no use for learner. Leave it out."
+            )
         campaign._journal.check()
         return campaign
 

@@ -196,7 +196,8 @@ def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], 
 def _places_of(ids: pa.Array, given: pa.Array, column: str) -> NDArray[np.int32]:
     """Return where each id is among those that were given; -1 where it is not. None may be there twice."""
     # Arrow makes its table of what was given once, for both questions.
-    joined = pc.index_in(pa.concat_arrays([ids, given]), value_set=given).fill_null(-1).to_numpy()
+    found = pc.index_in(pa.concat_arrays([ids, given]), value_set=given)
+    joined: NDArray[np.int32] = found.fill_null(-1).to_numpy()
     places, own = joined[: len(ids)], joined[len(ids) :]
     repeated = own[own != np.arange(len(given))]
     if len(repeated):
