@@ -18,7 +18,7 @@ from minmargin.hashes import hash_rows
 from minmargin.margins import gumbel
 
 # The branches of the tree. They are part of what makes a batch reproducible: never renumber them.
-_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE, _PROPOSALS = range(7)
+_BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE, _PROPOSALS, _FOLDS = range(8)
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,10 @@ class SeedTree:
     def learner(self, member: int | None) -> np.random.SeedSequence:
         """Return the seed of the training of a member, or of the base (None)."""
         return self._branch(_BASE) if member is None else self._branch(_MEMBER, member)
+
+    def folds(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the number by which each labeled row stands in line to be held out."""
+        return hash_rows(self._key(_FOLDS), rows)
 
     def ties(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the number by which each pool row stands in line among equal scores."""

@@ -86,6 +86,13 @@ def test_one_by_one_gives_what_training_together_gives(whole):
     assert numbers(one_by_one) == numbers(whole)
 
 
+def test_a_penalty_is_chosen_for_every_model(whole, monkeypatch):
+    auto = mm.LogisticLearner(C="auto")
+    assert numbers(compare(learner=auto)) != numbers(whole)
+    monkeypatch.setattr("minmargin.learners.penalty.CANDIDATES", (1.0,))
+    assert numbers(compare(learner=auto)) == numbers(whole)
+
+
 @pytest.mark.parametrize(
     "learner", [GaussianNB(), LinearSVC(), make_pipeline(LogisticRegression()), DecisionTreeClassifier()]
 )

@@ -107,7 +107,8 @@ def test_a_penalty_that_is_no_positive_number_is_refused(C):
     with pytest.raises(mm.InputError) as caught:
         mm.LogisticLearner(C=C)
     assert (
-        str(caught.value) == f"C={C!r} must be a positive number. 1.0 is usual; more fits the labels closer."
+        str(caught.value)
+        == f"C={C!r} must be a positive number, or 'auto'. 1.0 is usual; more fits the labels closer."
     )
 
 

@@ -139,7 +139,10 @@ def test_what_makes_numbers_of_columns_is_refused() -> None:
 def test_c_must_be_positive() -> None:
     with pytest.raises(mm.InputError) as caught:
         mm.TextLearner(C=0)
-    assert str(caught.value) == "C=0 must be a positive number. 1.0 is usual; more fits the labels closer."
+    assert (
+        str(caught.value)
+        == "C=0 must be a positive number, or 'auto'. 1.0 is usual; more fits the labels closer."
+    )
 
 
 # The forms that texts come in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +12,13 @@ from numpy.typing import NDArray
 
 from minmargin.batch import Batch
 from minmargin.committee.provenance import Provenance
-from minmargin.data.rows import Matrix
+from minmargin.committee.shown import show, show_as_html
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
 from minmargin.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
 from minmargin.learners import Preprocessor, Scorer
+from minmargin.learners.linear import LinearScorer
+from minmargin.learners.penalty import Choice
 from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
 from minmargin.margins import among_all
 from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_few_distinct, too_large
@@ -94,27 +95,20 @@ class Committee:
         return self.scorer.n_members
 
     @property
+    def choice(self) -> Choice | None:
+        """The inverse strength C of the penalty that C="auto" chose, and from what; None if it chose nothing."""
+        return self.scorer.choice if isinstance(self.scorer, LinearScorer) else None
+
+    @property
     def scored_classes(self) -> NDArray[Any]:
         """The classes that the models score, sorted."""
         return self.classes_ if self.scored is None else self.classes_[self.scored]
 
     def __repr__(self) -> str:
-        classes = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
-        return f"<Committee: {self.n_models} members, learner {self.provenance.learner}, classes {classes}>"
+        return show(self.n_models, self.classes_, self.provenance, self.choice)
 
     def _repr_html_(self) -> str:
-        labeled = self.provenance.labeled()
-        rows = "no labeled set" if labeled is None else f"{labeled['rows']:,} labeled rows"
-        names = map(str, self.classes_.tolist())
-        counts = dict.fromkeys(names, "") if labeled is None else labeled["class_counts"]
-        shown = [(html.escape(name), n if n == "" else f"{n:,}") for name, n in counts.items()]
-        body = "".join(f"<tr><td>{name}</td><td>{n}</td></tr>" for name, n in shown[:10])
-        more = f"<p>and {len(shown) - 10:,} more classes</p>" if len(shown) > 10 else ""
-        return (
-            f"<p><b>Committee</b>: {self.n_models} members, learner {html.escape(self.provenance.learner)}, "
-            f"{rows}, seed {self.provenance.seeds.root}</p>"
-            f"<table><thead><tr><th>class</th><th>labeled rows</th></tr></thead><tbody>{body}</tbody></table>{more}"
-        )
+        return show_as_html(self.n_models, self.classes_, self.provenance, self.choice)
 
     def save(self, folder: str | Path) -> Path:
         """Write this committee into a folder, whole or not at all, and return the folder.
@@ -290,7 +284,7 @@ class Committee:
                 )
         with stopwatch.stage("finishing"):
             context = Context(
-                batch_size, self.provenance.seeds, self._labeled_vectors, execution.device, execution.n_jobs
+                batch_size, self.provenance.seeds, self.provenance.vectors, execution.device, execution.n_jobs
             )
             picks = strategy.finish(found.shortlists, context)
         columns = matched.pool.schema.columns or ()
@@ -310,7 +304,7 @@ class Committee:
                 stopwatch=stopwatch,
             ),
             integers=[column.name for column in columns if column.type_name == "Int64"],
-            origin=Origin(scan, strategy, self.scored_classes, labeled, self._labeled_vectors),
+            origin=Origin(scan, strategy, self.scored_classes, labeled, self.provenance.vectors),
         )
 
     def _shortlist(
@@ -330,6 +324,7 @@ class Committee:
             "batch_size": batch_size,
             "distinct": distinct,
             "learner": self.provenance.learner,
+            **({} if self.choice is None else {"choice": self.choice.describe()}),
             "n_models": self.n_models,
             "bootstrap_fraction": self.provenance.bootstrap_fraction,
             "seed": self.provenance.seeds.root,
@@ -385,9 +380,6 @@ class Committee:
         if on == "cuda" and of_row and not possible:
             warn("device='cuda' does not speed up this scan: sparse rows are looked at on the CPU.")
         return on if possible else "cpu"
-
-    def _labeled_vectors(self) -> Matrix | None:
-        return self.provenance.vectors()
 
     def _check_strategy(self, strategy: Strategy) -> Strategy:
         check_strategy(

@@ -187,7 +187,7 @@ def _trainer(training: Training, table: LabeledSet) -> Trainer:
     learner = training.learner
     numbers = table.columns is None and (sparse.issparse(table.rows) or isinstance(table.rows, np.ndarray))
     if training.preprocess == "none" and numbers:
-        if isinstance(learner, LogisticLearner) and learner.class_weight is None:
+        if isinstance(learner, LogisticLearner) and learner.class_weight is None and learner.C != "auto":
             return LogisticTrainer(learner)
         if isinstance(learner, MLPLearner) and learner.patience is None and learner.class_weight is None:
             return NetworkTrainer(learner, len(table.classes))

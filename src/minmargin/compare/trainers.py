@@ -124,6 +124,8 @@ class LogisticTrainer:
 
     def _answers(self, deal: Deal, row_sets: Sequence[RowNumbers]) -> Iterator[tuple[int, Answers]]:
         """Return what the model of each set of rows says, with the set's place, in any order."""
+        C = self.learner.C
+        assert not isinstance(C, str), "all models have one penalty"
         used = np.unique(np.concatenate(row_sets))
         X, test = (deal.X[rows].astype(np.float64) for rows in (used, deal.test))
         weights = np.zeros((len(row_sets), len(used)))
@@ -140,7 +142,7 @@ class LogisticTrainer:
                 np.searchsorted(classes, deal.y[used[some]]),
                 len(classes),
                 weights[places][:, some],
-                C=self.learner.C,
+                C=C,
                 fit_intercept=self.learner.fit_intercept,
                 tolerance=self.learner.tol,
             )

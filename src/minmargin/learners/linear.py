@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from minmargin.compute import Models, Screen, linear_models
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision
+from minmargin.learners.penalty import Choice
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
 
@@ -34,6 +35,7 @@ class LinearScorer:
         link: how class scores come from outputs.
         expansion: what makes the D features of rows in the learner's form; None if they are these already.
         trained: how the members were trained, for the manifest.
+        choice: what C="auto" chose; None if C was given.
         compiled: whether kernels make the class scores of few rows too; see `compute`.
     """
 
@@ -44,6 +46,7 @@ class LinearScorer:
     link: Link = "softmax"
     expansion: Expansion | None = None
     trained: str = "together"
+    choice: Choice | None = None
     compiled: bool = False
 
     rowwise = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import Any, Literal
@@ -20,7 +20,9 @@ from minmargin.execution import Progress, one_thread_each
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.newton.training import CONVERGED, TOLERANCE, fit_together
+from minmargin.learners.penalty import Choice, choose_penalty
 
+_USUAL_C = 1.0
 _LARGE = 1e75  # numbers whose squares, and sums of them, may leave the range of float64
 _UNEVEN = 1e3  # times as large as another, a column makes training slow
 
@@ -32,16 +34,17 @@ class LogisticLearner:
     A member's draw enters as row weights, so no rows are copied.
 
     Args:
-        C: the inverse strength of the L2 penalty.
+        C: the inverse strength of the L2 penalty; or "auto", the one of thirteen between 0.001 and 1000 whose
+            models are best at labeled rows that they were not trained on. All members use it.
         fit_intercept: whether logits have a free constant.
         class_weight: None; a weight for each class, 1 where none is given; or "balanced", weights that make all
             classes of a member's draw count the same.
         tol: the length of the gradient to stop at, relative to the gradient at zero. Coefficients, all together, are
-            then off by about a hundred times as much. More than the usual trains faster, and leaves members that
-            differ by where they stopped, too.
+            then off by a hundred times as much or so, and by more on badly scaled rows. More than the usual trains
+            faster, and leaves members that differ by where they stopped, too.
     """
 
-    C: float = 1.0
+    C: float | Literal["auto"] = _USUAL_C
     fit_intercept: bool = True
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     tol: float = TOLERANCE
@@ -50,11 +53,11 @@ class LogisticLearner:
     takes_sparse = True
 
     def __post_init__(self) -> None:
-        """Raise an error if C is not a positive number, or tol not one between 0 and 1."""
+        """Raise an error if C is neither a positive number nor "auto", or tol not one between 0 and 1."""
         given: Any = self.C
-        if not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
+        if given != "auto" and not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
             raise InputError(
-                f"C={self.C!r} must be a positive number. 1.0 is usual; more fits the labels closer."
+                f"C={self.C!r} must be a positive number, or 'auto'. 1.0 is usual; more fits the labels closer."
             )
         given = self.tol
         if not (isinstance(given, Real) and 0.0 < float(given) < 1.0):
@@ -65,7 +68,7 @@ class LogisticLearner:
     @property
     def name(self) -> str:
         """The name, with the settings that are not the usual ones."""
-        settings = [f"C={self.C:g}"] if self.C != 1.0 else []
+        settings = [name_penalty(self.C)] if self.C != _USUAL_C else []
         settings += ["fit_intercept=False"] if not self.fit_intercept else []
         settings += [f"class_weight={self.class_weight!r}"] if self.class_weight is not None else []
         settings += [f"tol={self.tol:g}"] if self.tol != TOLERANCE else []
@@ -90,6 +93,13 @@ class LogisticLearner:
         progress: Progress,
     ) -> LinearScorer:
         """Return the base, trained on all rows X, and `n_members` members, each on its own draw."""
+        if isinstance(self.C, str):
+            progress("training", 0, n_members + 1)
+            choice = self.choose(X, labeled, bootstrap, usual=_USUAL_C, n_jobs=n_jobs)
+            scorer = replace(self, C=choice.C).fit(
+                X, labeled, bootstrap, n_members, n_jobs=n_jobs, device=device, progress=progress
+            )
+            return replace(scorer, choice=choice)
         train = partial(
             fit_together,
             X.astype(np.float64),
@@ -113,6 +123,27 @@ class LogisticLearner:
             )
         warn_if_unconverged(np.concatenate([base.gradient, members.gradient]), X, C=self.C, tol=self.tol)
         return LinearScorer(base.coefficients, base.intercepts, members.coefficients, members.intercepts)
+
+    def choose(
+        self, X: Matrix, labeled: LabeledSet, bootstrap: Bootstrap, *, usual: float, n_jobs: int
+    ) -> Choice:
+        """Return what C="auto" chooses on a labeled set whose rows are X, and `usual` where nothing can be told."""
+        with one_thread_each():
+            return choose_penalty(
+                X.astype(np.float64),
+                labeled.codes,
+                len(labeled.classes),
+                seeds=bootstrap.seeds,
+                usual=usual,
+                weigh=lambda counts: row_weights(labeled, counts, self.class_weight),
+                fit_intercept=self.fit_intercept,
+                n_jobs=n_jobs,
+            )
+
+
+def name_penalty(C: float | Literal["auto"]) -> str:
+    """Return C as a learner's name shows it."""
+    return f"C={C!r}" if C == "auto" else f"C={C:g}"
 
 
 def row_weights(

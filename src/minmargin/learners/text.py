@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from minmargin.errors import InputError, listing
 from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
-from minmargin.learners.logistic import LogisticLearner
+from minmargin.learners.logistic import LogisticLearner, name_penalty
 
 # Chosen by measuring, as the square root of counts was: docs/decisions/0017-words-of-texts.md.
 _USUAL_C = 30.0
@@ -94,24 +94,24 @@ class TextLearner:
     [0, 1]
 
     Args:
-        C: the inverse strength of the L2 penalty; more fits the labels closer.
+        C: the inverse strength of the L2 penalty; more fits the labels closer. "auto" is as for `LogisticLearner`.
         class_weight: as for `LogisticLearner`.
     """
 
-    C: float = _USUAL_C
+    C: float | Literal["auto"] = _USUAL_C
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
 
     probabilistic = True
     takes_sparse = False
 
     def __post_init__(self) -> None:
-        """Raise an error if C is not a positive number."""
+        """Raise an error if C is neither a positive number nor "auto"."""
         LogisticLearner(C=self.C)
 
     @property
     def name(self) -> str:
         """The name, with the settings that are not the usual ones."""
-        settings = [f"C={self.C:g}"] if self.C != _USUAL_C else []
+        settings = [name_penalty(self.C)] if self.C != _USUAL_C else []
         settings += [f"class_weight={self.class_weight!r}"] if self.class_weight is not None else []
         return f"text({', '.join(settings)})" if settings else "text"
 
@@ -156,8 +156,14 @@ class TextLearner:
     ) -> TextScorer:
         """Return the base, trained on all texts X, and `n_members` members, each on its own draw."""
         words = Words.of(X)
-        linear = LogisticLearner(C=self.C, class_weight=self.class_weight).fit(
-            words(X), labeled, bootstrap, n_members, n_jobs=n_jobs, device=device, progress=progress
+        vectors = words(X)
+        learner = LogisticLearner(C=self.C, class_weight=self.class_weight)
+        choice = None
+        if isinstance(self.C, str):
+            choice = learner.choose(vectors, labeled, bootstrap, usual=_USUAL_C, n_jobs=n_jobs)
+            learner = replace(learner, C=choice.C)
+        linear = learner.fit(
+            vectors, labeled, bootstrap, n_members, n_jobs=n_jobs, device=device, progress=progress
         )
         weights = linear.base_weights, linear.base_intercepts, linear.member_weights, linear.member_intercepts
-        return TextScorer(*weights, expansion=words)
+        return TextScorer(*weights, expansion=words, choice=choice)

@@ -129,6 +129,7 @@ def every(step: int, rows: Any) -> Any:
 
 CASES: dict[str, Callable[[], Case]] = {
     "logistic": arrays,
+    "chosen penalty": lambda: arrays(mm.LogisticLearner(C="auto")),
     "two classes": lambda: arrays(y=Y > 0),
     "classes of text": lambda: arrays(y=np.array(["", "ünï", "日本"])[Y]),
     "classes of float": lambda: arrays(y=Y.astype(np.float32) - 1),

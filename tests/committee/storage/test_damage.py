@@ -21,7 +21,7 @@ from minmargin.committee.storage.packed import pack_arrays
 from minmargin.committee.storage.saved import parse_npy
 
 # Between them they have every kind of file and of description.
-KINDS = ["logistic", "sparse rows", "networks", "imputed", "preprocessed", "bayes", "texts"]
+KINDS = ["logistic", "chosen penalty", "sparse rows", "networks", "imputed", "preprocessed", "bayes", "texts"]
 FIX = ". Restore the folder as it was saved, or save the committee again."
 
 

@@ -1,4 +1,4 @@
-"""What a committee keeps of its labeled set: the form of its rows, its classes, and the rows as numbers."""
+"""What a committee keeps of its labeled set: the form of its rows, its classes, the rows as numbers, a chosen C."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import Column, Kind
 from minmargin.errors import InputError
+from minmargin.learners.penalty import Candidate, Choice
 
 _NUMBERS = ["b", "i", "u", "f4", "f8"]
 _LABELS = ["b", "i", "u", "f2", "f4", "f8", "U"]
@@ -89,6 +90,23 @@ def _column(fields: Fields) -> Column:
     kind: Kind = fields.choice("kind", get_args(Kind))
     width = None if fields.optional("width", int) is None else fields.size("width")
     return Column(fields.get("name", str), kind, fields.get("type_name", str), width)
+
+
+def describe_choice(choice: Choice | None) -> dict[str, Any] | None:
+    """Return what C="auto" chose, for the JSON file; None if C was given."""
+    return None if choice is None else choice.describe()
+
+
+def read_choice(description: Fields) -> Choice | None:
+    """Return what C="auto" chose; None if C was given, as in every committee before files said it."""
+    if description.optional("choice", dict) is None:
+        return None
+    chosen = description.inner("choice")
+    candidates = [
+        Candidate(*(each.get(name, float) for name in Candidate._fields))
+        for each in chosen.each_inner("candidates")
+    ]
+    return Choice(chosen.get("C", float), chosen.size("held_out"), tuple(candidates))
 
 
 def pack_vectors(provenance: Provenance) -> Packed:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.committee.storage.damage import Fields
+from minmargin.committee.storage.memories import describe_choice, read_choice
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
 from minmargin.compute import DenseNetworks
@@ -61,6 +62,7 @@ def _pack_linear(scorer: LinearScorer, view: dict[str, Any]) -> Packed:
         "kind": "linear",
         "link": scorer.link,
         "trained": scorer.trained,
+        "choice": describe_choice(scorer.choice),
         "expansion": None if expansion is None else {"used": expansion.used, "filled": expansion.filled},
         "view": bool(view),
     }
@@ -81,7 +83,8 @@ def _pack_texts(scorer: TextScorer) -> Packed:
     files = pack_arrays(_weights(scorer) | {"rarity": words.rarity})
     # As JSON: numpy would give every word the length of the longest.
     files[_WORDS] = json.dumps({"words": words.words}).encode()
-    return Packed({"kind": "texts", "trained": scorer.trained}, files)
+    description = {"kind": "texts", "trained": scorer.trained, "choice": describe_choice(scorer.choice)}
+    return Packed(description, files)
 
 
 def _pack_networks(scorer: NetworkScorer) -> Packed:
@@ -122,7 +125,8 @@ def _unpack_linear(
     link: Link = description.choice("link", get_args(Link))
     trained = description.get("trained", str)
     if not description.get("view", bool):
-        return LinearScorer(*arrays, link=link, expansion=expansion, trained=trained)
+        choice = read_choice(description)
+        return LinearScorer(*arrays, link=link, expansion=expansion, trained=trained, choice=choice)
     from minmargin.learners.recognition import CompiledScorer  # noqa: PLC0415 - imports scikit-learn
 
     view = _view(saved, description, n_columns)
@@ -153,7 +157,8 @@ def _unpack_texts(saved: Saved, description: Fields, n_classes: int, n_models: i
     if not (np.isfinite(rarity).all() and (rarity > 0).all()):
         raise fields.wrong("the weights of its words are no positive numbers")
     arrays = _unpack_weights(saved, description, len(words), n_classes, n_models)
-    return TextScorer(*arrays, expansion=Words(words, rarity), trained=description.get("trained", str))
+    trained, choice = description.get("trained", str), read_choice(description)
+    return TextScorer(*arrays, expansion=Words(words, rarity), trained=trained, choice=choice)
 
 
 def _expansion(description: Fields, n_columns: int) -> Expansion | None:
