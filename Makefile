@@ -125,7 +125,7 @@ format: $(VENV)/installed-dev  ## mend style
 	$(BIN)/ruff format .
 
 # What `make bench` runs, in this order; each is described in benchmarks/README.md.
-BENCHMARKS := score fit solver networks parquet topb scaling memory bounds spread peers import_time
+BENCHMARKS := score fit solver choose_c networks parquet topb scaling memory bounds spread peers import_time
 
 bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write docs/benchmarks.md (many minutes)
 	rm -rf build/bench

@@ -20,12 +20,11 @@ from measuring import Ceilings, Table
 DOCS = Path(__file__).parents[1] / "docs"
 OTHERS = Path(__file__).with_name("results")  # what other machines gave, a folder each
 ORDER = (
-    *("score", "fit", "solver", "networks", "parquet", "topb", "scaling"),
+    *("score", "fit", "solver", "choose_c", "networks", "parquet", "topb", "scaling"),
     *("memory", "bounds", "spread", "peers", "import_time"),
 )
-BY_ITSELF = (
-    "spread",
-)  # may be measured without the others: its kept results are shown until `make bench` has it
+# May be measured without the others: their kept results are shown until `make bench` has them.
+BY_ITSELF = ("choose_c", "spread")
 ON_A_GPU = ("gpu",)  # needs a machine with one, so only its kept results are shown
 MNIST = (
     Path(__file__).parents[1] / "paper" / "results" / "mnist.json"
@@ -84,8 +83,8 @@ KEPT = "<!-- From here on written from benchmarks/results, by benchmarks/write_p
 
 BY_ITSELF_SINCE = """\
 This was measured by itself, later than the rest of the page, on a machine that was busy with other work: its ceilings
-and seconds are worse than they would be, and ratios are what counts. Where rows have few features, the formula for
-memory says too much."""
+and seconds are worse than they would be, and ratios are what counts."""
+OF_SPREAD = " Where rows have few features, the formula for memory says too much."
 
 
 def measured_part(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -> str:
@@ -110,7 +109,8 @@ def kept_part(elsewhere: list[list[dict[str, Any]]], measured: str) -> str:
     for others in elsewhere:
         for result in others:
             if others not in with_gpu and result["name"] in BY_ITSELF and script_of(result) not in measured:
-                since = [BY_ITSELF_SINCE, machine_lines(result), goals([result])]
+                more = OF_SPREAD if result["name"] == "spread" else ""
+                since = [BY_ITSELF_SINCE + more, machine_lines(result), goals([result])]
                 parts.append(section(result, since))
     for others in with_gpu:
         first, *more = sorted(others, key=lambda result: result["name"] not in ON_A_GPU)
