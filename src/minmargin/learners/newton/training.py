@@ -103,7 +103,7 @@ def fit_together(
         columns: how each member sees the columns; coefficients are those of what it sees. None: as they are.
         start: an optimum of one member to start all others from.
         tolerance: the length of the gradient to stop at, relative to the gradient at zero. Coefficients are then off
-            by a hundred times as much at most, or by 2e-5 if that is more.
+            by a hundred times as much or so, or by 2e-5 if that is more; on badly scaled rows by more still.
         n_jobs: how many members are trained at a time.
         on_member: is told how many members are trained, whenever one more is.
     """
