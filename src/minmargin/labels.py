@@ -75,7 +75,7 @@ def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
         )
     every = np.unique(np.array(given, dtype=known.dtype if known.dtype.kind in "OmM" else None))
     # As narrow as the labels are, if that holds them.
-    narrow = every.astype(known.dtype) if known.dtype.kind in "iu" else every
+    narrow = every.astype(known.dtype) if known.dtype.kind in "iuf" else every
     return narrow if np.array_equal(narrow, every) else every
 
 
