@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.batch.columns import cell_text, same_table, same_values, text_table, to_numpy, to_table
+from minmargin.batch.columns import cells_of, same_table, same_values, to_numpy, to_table
 from minmargin.batch.picks import Pick, is_place, out_of_range, picks_of, places_of
 from minmargin.batch.writing import write_csv, write_feather, write_jsonl, write_parquet
 from minmargin.errors import InputError, MissingExtraError, listing, warn
 from minmargin.execution import Progress, silent
 from minmargin.scan.rereading import Origin
+from minmargin.tables import html_table, text_table
 from minmargin.topb import Ranked
 
 
@@ -232,22 +233,26 @@ class Batch:
         return write_report(self, path, wishes, progress=progress)
 
     def __repr__(self) -> str:
-        return f"<Batch: {self._sentence()}>\n{text_table(self.to_arrow().slice(0, 5))}"
+        shown = self._first(5)
+        return f"<Batch: {self._sentence()}>\n{text_table(shown.column_names, cells_of(shown))}"
 
     def _repr_html_(self) -> str:
-        shown = self.to_arrow().slice(0, 10)
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in shown.column_names)
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td>{html.escape(cell_text(value))}</td>" for value in record.values())
-            + "</tr>"
-            for record in shown.to_pylist()
-        )
+        shown = self._first(10)
         more = f"<p>and {len(self) - 10:,} more</p>" if len(self) > 10 else ""
         return (
             f"<p><b>Batch</b>: {html.escape(self._sentence())}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+            f"{html_table(shown.column_names, cells_of(shown, most=80))}{more}"
         )
+
+    def _first(self, n: int) -> pa.Table:
+        """Return the first n rows as they are shown: those of a pool of texts with the texts, which have no column."""
+        some = self[:n]
+        texts = None if self.origin is None else self.origin.texts(some.rows)
+        if texts is None:
+            return some.to_arrow()
+        # Half of a surrogate pair is no letter to Arrow.
+        legible = [None if text is None else text.encode("utf-8", "replace").decode() for text in texts]
+        return some.to_arrow().append_column("text", pa.array(legible, pa.string()))
 
     def _sentence(self) -> str:
         settings, pool = self.manifest.get("settings", {}), self.manifest.get("pool", {})

@@ -34,22 +34,17 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def text_table(table: pa.Table) -> str:
-    """Return a table as lines of text, its cells aligned."""
-    names = table.column_names
-    lines = [names, *([cell_text(value) for value in record.values()] for record in table.to_pylist())]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
-    )
+def cells_of(table: pa.Table, *, most: int = 40) -> list[list[str]]:
+    """Return the cells of a table, row by row, as texts of at most so many characters."""
+    return [[cell_text(value, most=most) for value in record.values()] for record in table.to_pylist()]
 
 
-def cell_text(value: object) -> str:
-    """Return a value as a short text for a table."""
+def cell_text(value: object, *, most: int = 40) -> str:
+    """Return a value as a text of one line and at most so many characters, for a table."""
     if value is None:
         return ""
     text = f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
-    return text if len(text) <= 40 else text[:39] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def same_values(ours: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:

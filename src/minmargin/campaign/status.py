@@ -10,6 +10,7 @@ from typing import Any
 
 from minmargin.campaign.journal import Journal, Measurement
 from minmargin.campaign.measuring import interval
+from minmargin.tables import html_table, text_table
 
 _BARS = "▁▂▃▄▅▆▇█"
 SPAN = 0.05  # of accuracy that a curve shows at least, so that noise does not look like a rise
@@ -189,12 +190,7 @@ class Status:
 
     def __str__(self) -> str:
         head, body = self.cells()
-        widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in (head, *body)
-        ]
-        return "\n".join([self.title, *lines, *self.curve_lines()])
+        return "\n".join([self.title, text_table(head, body), *self.curve_lines()])
 
     def curve_lines(self) -> list[str]:
         """Return the learning curve as a line of bars, with its ends and how it was measured."""
@@ -210,15 +206,8 @@ class Status:
 
     def _repr_html_(self) -> str:
         head, body = self.cells()
-        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body
-        )
         notes = "".join(f"<p>{html.escape(line)}</p>" for line in self.curve_lines())
-        return (
-            f"<p><b>Campaign</b>: {html.escape(self.sentence)}</p>"
-            f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}"
-        )
+        return f"<p><b>Campaign</b>: {html.escape(self.sentence)}</p>{html_table(head, body)}{notes}"
 
 
 def status_of(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from minmargin.committee.provenance import Provenance
 from minmargin.learners.penalty import Choice
+from minmargin.tables import html_table
 
 
 def show(n_models: int, classes: NDArray[Any], provenance: Provenance, choice: Choice | None) -> str:
@@ -23,13 +24,11 @@ def show_as_html(n_models: int, classes: NDArray[Any], provenance: Provenance, c
     rows = "no labeled set" if labeled is None else f"{labeled['rows']:,} labeled rows"
     names = map(str, classes.tolist())
     counts = dict.fromkeys(names, "") if labeled is None else labeled["class_counts"]
-    shown = [(html.escape(name), n if n == "" else f"{n:,}") for name, n in counts.items()]
-    body = "".join(f"<tr><td>{name}</td><td>{n}</td></tr>" for name, n in shown[:10])
+    shown = [(name, n if n == "" else f"{n:,}") for name, n in counts.items()]
     more = f"<p>and {len(shown) - 10:,} more classes</p>" if len(shown) > 10 else ""
     return (
         f"<p><b>Committee</b>: {n_models} members, learner {html.escape(_learner(provenance, choice))}, "
-        f"{rows}, seed {provenance.seeds.root}</p>"
-        f"<table><thead><tr><th>class</th><th>labeled rows</th></tr></thead><tbody>{body}</tbody></table>{more}"
+        f"{rows}, seed {provenance.seeds.root}</p>{html_table(['class', 'labeled rows'], shown[:10])}{more}"
     )
 
 

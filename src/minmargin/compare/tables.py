@@ -11,6 +11,7 @@ from minmargin.compare.advice import reference
 from minmargin.compare.played import Played
 from minmargin.compare.statistics import decide
 from minmargin.compare.words import Words
+from minmargin.tables import html_table, text_table
 
 CLEAR = "*"
 
@@ -32,23 +33,12 @@ class ScoreTable(NamedTuple):
 
     def as_text(self) -> str:
         """Return the table in lines of equal width."""
-        lines = [self.headings, *self.rows]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(self.headings))]
-        aligned = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
-        ]
-        return "\n".join([self.title, *aligned, self.note])
+        return "\n".join([self.title, text_table(self.headings, self.rows), self.note])
 
     def as_html(self) -> str:
         """Return the table as HTML."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.headings)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows
-        )
-        return (
-            f"<p>{html.escape(self.title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{html.escape(self.note)}</p>"
-        )
+        table = html_table(self.headings, self.rows)
+        return f"<p>{html.escape(self.title)}</p>{table}<p>{html.escape(self.note)}</p>"
 
 
 def score_table(played: Played, scoring: str, words: Words) -> ScoreTable:

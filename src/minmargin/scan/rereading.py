@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import missing_column
 from minmargin.execution import Progress
 from minmargin.labeled import LabeledSet
+from minmargin.pools.memory import MemoryPool
 from minmargin.pools.stream import StreamPool
 from minmargin.scan.scan import Scan
 from minmargin.strategies import Shortlist, Strategy
@@ -40,6 +42,14 @@ class Origin:
     def can_be_read_again(self) -> bool:
         """Whether the pool is more than a stream of chunks that has passed."""
         return not isinstance(self.scan.matched.pool, StreamPool)
+
+    def texts(self, rows: NDArray[np.int64]) -> list[str | None] | None:
+        """Return the texts of some rows, None where one is missing; None alone if the pool is no list of texts."""
+        pool = self.scan.matched.pool
+        if not isinstance(pool, MemoryPool) or pool.schema.row_shape != ():
+            return None
+        values: Any = pool.take(rows)
+        return [value if isinstance(value, str) else None for value in values.tolist()]
 
     def some_vectors(self) -> Matrix:
         """Return rows as the learner's last step sees them: the labeled ones, or the first of the pool."""

@@ -1,0 +1,32 @@
+"""Tables for people: headings and cells as aligned lines of text, or as HTML for a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as lines of equal width.
+
+    >>> print(text_table(["class", "rows"], [["card", "12"], ["loan", "7"]]))
+    class  rows
+     card    12
+     loan     7
+    """
+    lines = [headings, *rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(headings))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
+    )
+
+
+def html_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as HTML, in which nothing of the cells is taken for a tag.
+
+    >>> html_table(["class"], [["<b>"]])
+    '<table><thead><tr><th>class</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
