@@ -127,7 +127,7 @@ def test_more_rounds_are_compared_with_fewer():
     assert [(row["strategy"], row["rounds"], row["to"]) for row in table] == [
         ("min-margin", 3, "min-margin")
     ] * 2
-    assert comparison({("margin", 1): 0.0, ("random", 1): 0.0}).gains_of_rounds().num_rows == 0
+    assert comparison({("margin", 1): 0.0, ("random", 1): 0.0}).gains_of_rounds().to_pylist() == []
 
 
 def test_a_strategy_that_was_not_played_cannot_be_compared_with():

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, overload
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from minmargin.compare.advice import advise, reference
+from minmargin.compare.picture import Picture
 from minmargin.compare.played import Line, Played
 from minmargin.compare.results import NONE
 from minmargin.compare.scoring import is_share
+from minmargin.compare.shown import ShownTable, as_pandas, show_curves, show_differences
 from minmargin.compare.statistics import adjust, decide, join, paired_difference
 from minmargin.compare.tables import ScoreTable, score_table
 from minmargin.compare.words import Words
-from minmargin.errors import InputError, MissingExtraError, listing, nearest
+from minmargin.errors import InputError, listing, nearest
 from minmargin.files import write_json, write_whole
 
 _VERDICTS = {1: "better", 0: "no clear difference", -1: "worse"}
@@ -47,7 +49,7 @@ class Comparison:
         return advise(self.played, share=self.words.share)
 
     @property
-    def curves(self) -> pa.Table:
+    def curves(self) -> ShownTable:
         """Mean scores: strategy, rounds, batch_size, draws, mean, and low and high of the mean's 95% interval."""
         played = self.played
         # A mean with its interval is the difference to nothing at all.
@@ -56,7 +58,7 @@ class Comparison:
         )
         bands = join([before, after])
         cells = [(Line(NONE, 1), 0), *product(played.lines, played.sizes)]
-        return pa.table(
+        table = pa.table(
             {
                 **_places(cells),
                 "draws": bands.n_draws,
@@ -65,8 +67,9 @@ class Comparison:
                 "high": bands.high,
             }
         )
+        return show_curves(table, self.settings["scoring"], self.words)
 
-    def differences(self, to: str = "random") -> pa.Table:
+    def differences(self, to: str = "random") -> ShownTable:
         """Return how far ahead of a strategy the others are, in the same draws.
 
         The columns: strategy, rounds, batch_size, to, difference, low and high of its 95% interval, p_value of the
@@ -79,29 +82,37 @@ class Comparison:
                 f"Strategy {to!r} was not played (those are {listing(names)}).{nearest(to, names)}"
             )
         others = [line for line in played.lines if line.strategy != to]
-        return self._compare([(line, played.opponent(line, to)) for line in others])
+        return self._compare(f"Ahead of {to}", [(line, played.opponent(line, to)) for line in others])
 
-    def gains_of_rounds(self) -> pa.Table:
+    def gains_of_rounds(self) -> ShownTable:
         """Return how far ahead more rounds are of the fewest, strategy by strategy, as `differences` does."""
         played = self.played
         firsts = {line.strategy: line for line in reversed(played.lines)}
         others = [line for line in played.lines if line != firsts[line.strategy]]
-        return self._compare([(line, firsts[line.strategy]) for line in others])
+        return self._compare(
+            "More rounds ahead of the fewest", [(line, firsts[line.strategy]) for line in others]
+        )
 
     def to_pandas(self) -> Any:
         """Return the results as a pandas data frame."""
-        try:
-            return self.results.to_pandas()
-        except ImportError:
-            raise MissingExtraError(
-                "to_pandas needs pandas, which is not installed. Use pip install pandas."
-            ) from None
+        return as_pandas(self.results)
 
-    def plot(self, path: str | Path) -> Path:
-        """Write the curves and the differences as a picture: .png, .svg or .pdf."""
-        from minmargin.compare.drawing import save  # noqa: PLC0415 - matplotlib is an extra
+    @overload
+    def plot(self, path: None = None) -> Picture: ...
 
-        return save(self.played, path, self.settings["scoring"], self.words)
+    @overload
+    def plot(self, path: str | Path) -> Path: ...
+
+    def plot(self, path: str | Path | None = None) -> Picture | Path:
+        """Draw the curves and the differences.
+
+        Without a path, return a picture that a notebook shows. With one, write it there, as .png, .svg or .pdf, and
+        return the path.
+        """
+        from minmargin.compare.drawing import draw, save  # noqa: PLC0415 - matplotlib is an extra
+
+        scoring, words = self.settings["scoring"], self.words
+        return draw(self.played, scoring, words) if path is None else save(self.played, path, scoring, words)
 
     def report(self, path: str | Path) -> Path:
         """Write everything as one HTML page that needs no other file."""
@@ -156,11 +167,11 @@ class Comparison:
         """How scores are written: accuracies in percent, others as they are."""
         return Words(is_share(self.settings["scoring"]))
 
-    def _compare(self, pairs: Sequence[tuple[Line, Line]]) -> pa.Table:
+    def _compare(self, title: str, pairs: Sequence[tuple[Line, Line]]) -> ShownTable:
         """Return the differences within pairs of lines, all of which are one family of comparisons."""
         sizes = self.played.sizes
         difference = self.played.differences(pairs)
-        return pa.table(
+        table = pa.table(
             {
                 **_places(list(product([line for line, _ in pairs], sizes))),
                 "to": pa.array([str(other) for _, other in pairs for _ in sizes], pa.string()),
@@ -174,6 +185,7 @@ class Comparison:
                 ),
             }
         )
+        return show_differences(table, title, self.words)
 
 
 def _places(cells: Sequence[tuple[Line, int]]) -> dict[str, pa.Array]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from minmargin.compare.advice import reference
+from minmargin.compare.picture import Picture
 from minmargin.compare.played import Line, Played
 from minmargin.compare.statistics import paired_difference
 from minmargin.compare.words import Words
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _FORMATS = (".png", ".svg", ".pdf")
+_WIDTH = 9.2  # inches of both drawings side by side
 #: Of strategies that were registered without a stroke.
 _OTHERS = [
     Stroke("ink", (0, (2, 1))),
@@ -56,16 +59,23 @@ def save(played: Played, path: str | Path, scoring: str, words: Words) -> Path:
     form = path.suffix.lower()
     if form not in _FORMATS:
         raise InputError(f"{str(path)!r} is no picture. Use one of {', '.join(_FORMATS)}.")
-    with drawn(9.2, 3.6, ncols=2) as (figure, (left, right)):
+    return write_whole(path, lambda file: _draw_both(file, form[1:], played, scoring, words))
+
+
+def draw(played: Played, scoring: str, words: Words) -> Picture:
+    """Return both as one picture, for a notebook."""
+    with io.BytesIO() as file:
+        _draw_both(file, "png", played, scoring, words)
+        return Picture(file.getvalue(), round(96 * _WIDTH))  # a page has 96 pixels an inch
+
+
+def _draw_both(file: IO[bytes], form: str, played: Played, scoring: str, words: Words) -> None:
+    with drawn(_WIDTH, 3.6, ncols=2) as (figure, (left, right)):
         _draw_scores(left, played, scoring, words)
         _draw_differences(right, played, words, labeled=False)
-        _add_legend(figure, played, 9.2)
-        metadata: dict[str, Any] = {"Date": None} if form == ".svg" else {}
-        metadata |= {"CreationDate": None} if form == ".pdf" else {}
-        return write_whole(
-            path,
-            lambda file: figure.savefig(file, format=form[1:], dpi=160, facecolor="white", metadata=metadata),
-        )
+        _add_legend(figure, played, _WIDTH)
+        metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
+        figure.savefig(file, format=form, dpi=160, facecolor="white", metadata=metadata)
 
 
 def _draw_scores(axes: Axes, played: Played, scoring: str, words: Words) -> None:

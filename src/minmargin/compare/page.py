@@ -6,18 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from minmargin.compare.advice import reference
 from minmargin.compare.drawing import draw_curves, draw_differences
-from minmargin.compare.words import Words
+from minmargin.compare.shown import HEADINGS
 from minmargin.learners import LEARNERS
 from minmargin.report.pages import number, render
 
 if TYPE_CHECKING:
     from minmargin.compare.comparison import Comparison
 
-_HEADINGS = ("strategy", "labels", "difference", "95% interval", "adjusted p", "verdict")
 _NUMERIC = ("labels", "difference", "95% interval", "adjusted p")
 
 
@@ -25,11 +22,8 @@ def make_page(comparison: Comparison) -> str:
     """Return the page of a comparison as HTML."""
     settings, played, words = comparison.settings, comparison.played, comparison.words
     to = reference(played).strategy
-    tables = {
-        f"Ahead of {to}": comparison.differences(to),
-        "More rounds ahead of the fewest": comparison.gains_of_rounds(),
-    }
-    compared = [(caption, list(_rows(table, words))) for caption, table in tables.items() if table.num_rows]
+    tables = [comparison.differences(to), comparison.gains_of_rounds()]
+    compared = [(each.shown.title, each.shown.rows) for each in tables if len(each)]
     scoring = settings["scoring"].replace("_", " ")
     return render(
         "compare.html.jinja",
@@ -41,7 +35,7 @@ def make_page(comparison: Comparison) -> str:
         curves=draw_curves(played, settings["scoring"], words),
         differences=draw_differences(played, words) if len(played.lines) > 1 else None,
         table=comparison.table,
-        headings=_HEADINGS,
+        headings=HEADINGS,
         numeric=_NUMERIC,
         compared=compared,
         rounds=len(settings["rounds"]) > 1,
@@ -49,20 +43,6 @@ def make_page(comparison: Comparison) -> str:
         repeat=_python_call(settings),
         settings_text=json.dumps(settings, indent=2, ensure_ascii=False, default=str),
     )
-
-
-def _rows(table: pa.Table, words: Words) -> Iterator[list[str]]:
-    """Yield the cells of differences, for people."""
-    for row in table.to_pylist():
-        rounds = "" if row["rounds"] == 1 else f" in {row['rounds']} rounds"
-        yield [
-            row["strategy"] + rounds,
-            f"{row['batch_size']:,}",
-            words.number(row["difference"], signed=True),
-            f"{words.number(row['low'])} to {words.number(row['high'])}",
-            f"{row['adjusted']:.2g}",
-            row["verdict"],
-        ]
 
 
 def _numbers(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

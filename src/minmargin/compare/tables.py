@@ -23,7 +23,7 @@ class ScoreTable(NamedTuple):
         title: what is shown.
         headings: of the columns.
         rows: their cells.
-        note: how to read the cells.
+        note: how to read the cells; may be empty.
     """
 
     title: str
@@ -33,12 +33,14 @@ class ScoreTable(NamedTuple):
 
     def as_text(self) -> str:
         """Return the table in lines of equal width."""
-        return "\n".join([self.title, text_table(self.headings, self.rows), self.note])
+        note = [self.note] if self.note else []
+        return "\n".join([self.title, text_table(self.headings, self.rows), *note])
 
     def as_html(self) -> str:
         """Return the table as HTML."""
         table = html_table(self.headings, self.rows)
-        return f"<p>{html.escape(self.title)}</p>{table}<p>{html.escape(self.note)}</p>"
+        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return f"<p>{html.escape(self.title)}</p>{table}{note}"
 
 
 def score_table(played: Played, scoring: str, words: Words) -> ScoreTable:
