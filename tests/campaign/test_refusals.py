@@ -137,7 +137,3 @@ def test_many_classes_have_a_table_but_no_bars(begin):
     assert page.index("setosa r") < page.index("<summary>") < page.index("<td><bdi>setosa</bdi>"), (
         "rarest first"
     )
-
-
-def test_a_notebook_shows_a_table(begin):
-    assert begin().status()._repr_html_().startswith("<p><b>Campaign</b>: 0 rounds, 15 labels.</p><table>")

@@ -204,7 +204,10 @@ def test_the_status_in_words(begin):
     campaign = begin()
     batch = campaign.next(n_jobs=1)
     campaign.add_labels({each: TRUTH[each] for each in batch.ids.tolist()[:3]}, n_jobs=1)
-    assert repr(campaign) == "<Campaign 'flowers': 1 round, 3 of 7 picked rows labeled>"
+    assert repr(campaign).splitlines() == [
+        "<Campaign 'flowers': 1 round, 3 of 7 picked rows labeled>",
+        "Next: add the labels of 4 rows of round 1 with add_labels(...).",
+    ]
     assert (
         repr(campaign.status())
         == "<Status of 'flowers': 1 round, 18 labels, 4 picked rows wait for a label.>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -297,6 +298,10 @@ class Campaign:
         """
         with suppress(LockError), self._files.locked():
             self._measure(resolve_execution(n_jobs=n_jobs, device=device))
+        return self._status()
+
+    def _status(self) -> Status:
+        """Return how far the campaign has come, as far as it was measured."""
         initial = self._files.initial()[self.settings.label_column].to_pylist()
         texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
         measured = how_measured(self.settings)
@@ -357,7 +362,16 @@ class Campaign:
     def __repr__(self) -> str:
         n_rounds, offers, labels = self.n_rounds, self._journal.offers(), self._journal.labels()
         rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
-        return f"<Campaign {str(self.folder)!r}: {rounds}, {len(labels):,} of {len(offers):,} picked rows labeled>"
+        return (
+            f"<Campaign {str(self.folder)!r}: {rounds}, {len(labels):,} of {len(offers):,} picked rows labeled>\n"
+            f"{self._status().next_step}"
+        )
+
+    def _repr_html_(self) -> str:
+        status = self._status()  # nothing is measured by looking: that trains models
+        files = {"Folder": self.folder, **({"Last batch": self.batch_path()} if self.n_rounds else {})}
+        places = "<br>".join(f"{name}: <code>{html.escape(str(path))}</code>" for name, path in files.items())
+        return f"{status._repr_html_()}<p>{places}</p><p>{html.escape(status.next_step)}</p>"
 
     @property
     def _files(self) -> CampaignFolder:
