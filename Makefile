@@ -148,7 +148,8 @@ docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and 
 site: .venv-pages/installed  ## build the documentation site into build/site; fails at any warning
 	NO_MKDOCS_2_WARNING=1 .venv-pages/bin/mkdocs build --quiet --strict
 
-notebooks: .venv-pages/installed  ## run the notebooks in examples/ anew; fails if one raises an error
+notebooks: .venv-pages/installed  ## test what IPython shows, and run the notebooks in examples/ anew; fails if one raises an error
+	.venv-pages/bin/python -m pytest tests/notebooks -p no:cacheprovider
 	.venv-pages/bin/python examples/run.py
 
 # Every environment but .venv, for who wants them before the tests that need them.

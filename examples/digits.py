@@ -54,10 +54,7 @@ print(found.advice)
 # played the same draws.
 
 # %%
-from IPython.display import Image
-
-found.plot("curves.png")
-Image("curves.png")
+found.plot()
 
 # %% [markdown]
 # ## Then pick

@@ -12,6 +12,7 @@ from typing import Any
 from minmargin.execution import Progress
 
 _UNITS = {"training": "models", "scanning": "rows", "comparing": "steps", "playing": "draws"}
+_NOTHING = {"text/html": "", "text/plain": ""}
 _SECONDS_BETWEEN = 0.1  # a notebook is sent no more than ten pictures a second
 
 
@@ -25,8 +26,8 @@ def show_progress() -> Iterator[Progress]:
     >>> with mm.show_progress() as progress:
     ...     batch = mm.select(X[::10], y[::10], X, batch_size=3, random_state=0, progress=progress)
 
-    Jupyter shows the bars below the cell, and needs no widgets for it. Where nobody looks, in a pipe or a log file,
-    nothing is written.
+    Jupyter shows the bars below the cell, and needs no widgets for it. There they vanish when the block is left; after
+    an error they stay, and tell how far it came. Where nobody looks, in a pipe or a log file, nothing is written.
     """
     from rich.console import Console  # noqa: PLC0415 - only those who look at progress need it
 
@@ -77,16 +78,19 @@ def terminal_bars(console: Any, *columns: Any) -> Iterator[Progress]:
 @contextmanager
 def _in_notebook() -> Iterator[Progress]:
     """Give a function that reports progress to a display of the notebook that this runs in."""
-    from IPython.display import HTML, display  # noqa: PLC0415 - a notebook has it
+    from IPython.display import display  # noqa: PLC0415 - a notebook has it
 
     stages: dict[str, Stage] = {}
-    shown = display(HTML(""), display_id=True)
+    # Raw, since IPython's HTML object leaves its own name in the notebook, where everything else has vanished.
+    shown = display(_NOTHING, raw=True, display_id=True)
     last = 0.0
 
     def draw() -> None:
         nonlocal last
         last = time.monotonic()
-        shown.update(HTML("".join(stage.as_html() for stage in stages.values())))
+        bars = "".join(stage.as_html() for stage in stages.values())
+        lines = "\n".join(f"{stage.name}: {stage.amount()}" for stage in stages.values())
+        shown.update({"text/html": bars, "text/plain": lines}, raw=True)
 
     def report(stage: str, done: int, total: int | None) -> None:
         stages.setdefault(stage, Stage(stage)).move(done, total)
@@ -95,8 +99,10 @@ def _in_notebook() -> Iterator[Progress]:
 
     try:
         yield report
-    finally:
+    except BaseException:  # an interrupt, too
         draw()
+        raise
+    shown.update(_NOTHING, raw=True)
 
 
 @dataclass

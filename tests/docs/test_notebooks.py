@@ -20,41 +20,64 @@ X = np.random.default_rng(0).normal(size=(120, 3))
 def screen(monkeypatch):
     """A notebook: what it shows after each update."""
     pictures = []
-    handle = SimpleNamespace(update=pictures.append)
-    display = SimpleNamespace(HTML=str, display=lambda picture, display_id: handle)
+
+    def show(picture, *, raw, display_id=True):
+        assert raw
+        assert display_id
+        assert set(picture) == {"text/html", "text/plain"}
+        pictures.append(picture)
+        return SimpleNamespace(update=show)
+
+    display = SimpleNamespace(display=show)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setattr("rich.console.Console", lambda **_: SimpleNamespace(is_jupyter=True))
     return pictures
 
 
-def test_a_notebook_shows_each_stage_as_a_bar(screen):
+def test_a_notebook_shows_each_stage_as_a_bar(screen, monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 0.0)
     with mm.show_progress() as report:
         mm.select(X[:40], X[:40, 0] > 0, X, 3, n_models=4, random_state=0, progress=report)
-    first, second = screen[-1].removesuffix("</div>").split("</div>")
+    first, second = screen[-2]["text/html"].removesuffix("</div>").split("</div>")
     assert first.startswith('<div><progress max="5" value="5"></progress> training: 5 of 5 models')
     assert second.startswith('<div><progress max="120" value="120"></progress> scanning: 120 of 120 rows')
+    first, second = screen[-2]["text/plain"].splitlines()
+    assert first.startswith("training: 5 of 5 models")
+    assert second.startswith("scanning: 120 of 120 rows")
 
 
-def test_a_notebook_is_not_flooded_and_shows_the_last_state(screen, monkeypatch):
-    clock = iter(np.arange(1000) / 1000)
+def test_the_bars_vanish_when_all_is_done(screen):
+    with mm.show_progress() as report:
+        report("training", 1, 2)
+        assert screen[-1]["text/plain"] == "training: 1 of 2 models"
+    assert screen[-1] == {"text/html": "", "text/plain": ""}
+
+
+def test_a_notebook_is_not_flooded(screen, monkeypatch):
+    clock = iter(1 + np.arange(1000) / 1000)
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
     with mm.show_progress() as report:
         for done in range(200):
             report("comparing", done, None)
-    assert len(screen) < 20
-    assert screen[-1] == "<div><progress></progress> comparing: 199 steps</div>"
+    assert 3 < len(screen) < 20
+    assert screen[-2]["text/html"].startswith("<div><progress></progress> comparing: 1")
 
 
-def test_an_error_leaves_the_last_state_on_the_screen(screen):
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_leaves_the_last_state_on_the_screen(screen, error):
     def fail_half_way():
         with mm.show_progress() as report:
-            report("<b>", 1, 2)
-            raise RuntimeError
+            report("<b>", 0, 2)
+            report("<b>", 1, 2)  # too soon after the other to be shown by itself
+            raise error
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(error):
         fail_half_way()
-    assert screen[-1] == '<div><progress max="2" value="1"></progress> &lt;b&gt;: 1 of 2</div>'
+    assert screen[-1] == {
+        "text/html": '<div><progress max="2" value="1"></progress> &lt;b&gt;: 1 of 2</div>',
+        "text/plain": "<b>: 1 of 2",
+    }
 
 
 def test_a_terminal_shows_amount_and_speed(monkeypatch):
