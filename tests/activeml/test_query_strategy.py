@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unittest
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,3 +103,9 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch):
     assert str(error.value) == (
         "MinMarginSampling needs scikit-activeml, which is not installed. Use pip install 'minmargin[activeml]'."
     )
+
+
+def test_the_page_names_the_version_that_is_tested():
+    page = Path(__file__).parents[2].joinpath("docs", "integrations.md").read_text()
+    tested = f"| scikit-activeml {version('scikit-activeml')} | yes | CI runs its tests of query strategies"
+    assert tested in page
