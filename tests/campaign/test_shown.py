@@ -38,6 +38,19 @@ def test_rows_that_went_to_label_studio_are_fetched_from_there(begin):
     )
 
 
+def test_rows_that_went_back_into_the_pool_are_not_waited_for(begin):
+    campaign = begin()
+    campaign.next(n_jobs=1)
+    label(campaign, campaign.next(requeue=True, n_jobs=1), 7)
+    assert repr(campaign).splitlines()[-1] == "Next: pick round 3 with next()."
+
+
+def test_a_campaign_without_a_learner_asks_for_probabilities(begin_given):
+    campaign = begin_given()
+    assert repr(campaign).splitlines()[-1] == "Next: pick round 1 with next(probabilities=...)."
+    assert "<th>agreement</th>" in campaign._repr_html_()
+
+
 def test_rows_that_an_earlier_round_left_are_not_waited_for(begin):
     campaign = begin()
     campaign.next(n_jobs=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,12 +24,13 @@ from minmargin.campaign.given import Told, pick_by_told
 from minmargin.campaign.journal import Journal, Measurement
 from minmargin.campaign.labels import Added, Known, check_labels, read_labels
 from minmargin.campaign.learner import find_learner, need_learner
-from minmargin.campaign.measuring import Examiner, how_measured
+from minmargin.campaign.measuring import Examiner
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
 from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths, portable
-from minmargin.campaign.status import Status, status_of
+from minmargin.campaign.shown import show_html, show_text, status_in
+from minmargin.campaign.status import Status
 from minmargin.campaign.tables import read_rows
-from minmargin.campaign.values import from_text, to_text
+from minmargin.campaign.values import from_text
 from minmargin.checks import check_count
 from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
@@ -298,21 +298,7 @@ class Campaign:
         """
         with suppress(LockError), self._files.locked():
             self._measure(resolve_execution(n_jobs=n_jobs, device=device))
-        return self._status()
-
-    def _status(self) -> Status:
-        """Return how far the campaign has come, as far as it was measured."""
-        initial = self._files.initial()[self.settings.label_column].to_pylist()
-        texts = [str(to_text(label, self.settings.label_kind)) for label in initial]
-        measured = how_measured(self.settings)
-        return status_of(
-            self._journal,
-            str(self.folder),
-            texts,
-            measured,
-            has_project=self._files.has_project,
-            agreed=self._files.count_agreed() if self.settings.given else None,
-        )
+        return status_in(self._files)
 
     def report(self, path: str | Path) -> Path:
         """Write an HTML page on the campaign: the learning curve, the rounds, the classes, and how to go on."""
@@ -360,18 +346,10 @@ class Campaign:
         return [from_text(each, self.settings.id_kind) for each in picks if each not in labels]
 
     def __repr__(self) -> str:
-        n_rounds, offers, labels = self.n_rounds, self._journal.offers(), self._journal.labels()
-        rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
-        return (
-            f"<Campaign {str(self.folder)!r}: {rounds}, {len(labels):,} of {len(offers):,} picked rows labeled>\n"
-            f"{self._status().next_step}"
-        )
+        return show_text(self._files)
 
     def _repr_html_(self) -> str:
-        status = self._status()  # nothing is measured by looking: that trains models
-        files = {"Folder": self.folder, **({"Last batch": self.batch_path()} if self.n_rounds else {})}
-        places = "<br>".join(f"{name}: <code>{html.escape(str(path))}</code>" for name, path in files.items())
-        return f"{status._repr_html_()}<p>{places}</p><p>{html.escape(status.next_step)}</p>"
+        return show_html(self._files)
 
     @property
     def _files(self) -> CampaignFolder:

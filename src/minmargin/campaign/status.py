@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -122,18 +121,6 @@ class Status:
         accuracy = "" if self.accuracy is None else f"; accuracy {self.accuracy:.1%}"
         balanced = "" if self.balanced_accuracy is None else f", balanced {self.balanced_accuracy:.1%}"
         return f"{rounds}, {self.labels:,} labels{waiting}{accuracy}{balanced}."
-
-    @property
-    def next_step(self) -> str:
-        """What takes the campaign further, in a sentence."""
-        last = self.rounds[-1]
-        if not last.unlabeled:
-            return f"Next: pick round {last.round + 1} with next()."
-        rows = "1 row" if last.unlabeled == 1 else f"{last.unlabeled:,} rows"
-        labels = f"the labels of {rows} of round {last.round}"
-        if self.has_project:
-            return f"Next: fetch {labels} with minmargin campaign pull {shlex.quote(self.folder)}."
-        return f"Next: add {labels} with add_labels(...)."
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells of a table of rounds."""
