@@ -56,7 +56,7 @@ def test_a_notebook_shows_more_of_a_text_and_none_of_its_tags() -> None:
     html = pick(POOL)._repr_html_()
     assert "<th>text</th>" in html
     assert "<td>&lt;b&gt;card&lt;/b&gt; &amp; transfer</td>" in html
-    assert f"<td>{(POOL[2])[:79]}…</td>" in html
+    assert f"<td>{(POOL[2])[:59]}…</td>" in html
 
 
 def test_the_table_has_no_texts() -> None:

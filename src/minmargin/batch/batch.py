@@ -241,7 +241,7 @@ class Batch:
         more = f"<p>and {len(self) - 10:,} more</p>" if len(self) > 10 else ""
         return (
             f"<p><b>Batch</b>: {html.escape(self._sentence())}</p>"
-            f"{html_table(shown.column_names, cells_of(shown, most=80))}{more}"
+            f"{html_table(shown.column_names, cells_of(shown, most=60))}{more}"
         )
 
     def _first(self, n: int) -> pa.Table:
