@@ -78,7 +78,10 @@ def _selected(pool: pa.Table, classes: list[Any], batch_size: int, **settings: A
     name = settings.pop("feature", "x")
     y = np.repeat(np.array(classes, dtype=object), 3)
     X = pd.DataFrame({name: np.arange(len(y)) + _RNG.normal(size=len(y))})
-    return mm.select(X, y, pool, batch_size, n_models=3, random_state=0, n_jobs=1, **settings)
+    # They are named, or the empty one would be asked about.
+    return mm.select(
+        X, y, pool, batch_size, classes=classes, n_models=3, random_state=0, n_jobs=1, **settings
+    )
 
 
 def _numbers(n_rows: int) -> Any:

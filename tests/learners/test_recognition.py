@@ -160,7 +160,7 @@ def assert_same_scores(
         np.testing.assert_allclose(scores, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
         picked = compiled.select(pool, 9, strategy=strategy, distinct=False).rows
         np.testing.assert_allclose(expected[picked], np.sort(expected)[:9], rtol=rtol, atol=rtol)
-    vectors = compiled._labeled_vectors(), general._labeled_vectors()
+    vectors = compiled.provenance.vectors(), general.provenance.vectors()
     np.testing.assert_allclose(*map(dense, vectors), rtol=1e-6, atol=1e-6)
 
 
@@ -295,7 +295,7 @@ def test_sparse_rows_stay_sparse(general: Any, steps: list[Any], classifier: str
     learner = make_pipeline(*steps, CLASSIFIERS[classifier])
     compiled = committee(learner, rows)
     assert compiled.training.intake.form == "sparse"
-    assert sparse.issparse(compiled._labeled_vectors())
+    assert sparse.issparse(compiled.provenance.vectors())
     assert_same_scores(compiled, general(learner, rows), rows, rtol=closeness(classifier))
 
 
