@@ -232,7 +232,7 @@ def test_networks_of_several_deals_are_trained_in_one_stack_and_alone_alike():
     assert by_key["random", 60] > by_key[NONE, 0]
     classes = MLPLearner(hidden=(16,), epochs=15, standardize=False)
     committee = mm.fit_committee(
-        images[deals[0].labeled], digits[deals[0].labeled], learner=classes, n_models=2
+        images[deals[0].labeled], digits[deals[0].labeled], learner=classes, n_models=2, random_state=0
     )
     predicted = committee.classes_[committee.scorer.base_scores(images[deals[0].test]).argmax(axis=1)]
     assert by_key[NONE, 0] == pytest.approx((predicted == digits[deals[0].test]).mean(), abs=0.12)
