@@ -210,7 +210,7 @@ def test_a_learner_of_rows_that_are_no_numbers_has_no_map(tmp_path: Path) -> Non
     batch = mm.select(texts[:10], [0, 1] * 5, texts, 5, learner=ByLength(), **SETTINGS)
     page = ParsedPage(batch.report(tmp_path / "x.html"))
     assert (
-        "The learner takes rows that are not numbers, so there is no map, and no distances."
+        "Rows are not numbers, or were given without features, so there is no map, and no distances."
         in page.sentences()
     )
     assert page.column("text") == [texts[row] for row in batch.rows]

@@ -188,3 +188,11 @@ def test_the_base_of_a_table(members):
 def test_columns_that_cannot_be_meant(members, message, options):
     with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
         pick(frame_of(members), id_column="id", **options)
+
+
+def test_a_path_beside_arrays_has_to_be_read(members):
+    message = (
+        "pool='docs.csv' is a path, and arrays go with a data frame. Read it first, with pd.read_parquet."
+    )
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(members, pool="docs.csv", id_column="id")

@@ -238,7 +238,7 @@ def _which_vectors(origin: Origin, n_few: int, n_margin: int) -> tuple[_Vectors,
         return (
             None,
             None,
-            ("The learner takes rows that are not numbers, so there is no map, and no distances.",),
+            ("Rows are not numbers, or were given without features, so there is no map, and no distances.",),
         )
     size = sum(part.nbytes for part in _numbers(vectors)) / max(vectors.shape[0], 1)
     if n_few * size > _MOST_BYTES:

@@ -124,6 +124,10 @@ def has_columns(given: Any) -> bool:
 
 
 def _of_arrays(members: list[NDArray[Any]], base: Any, features: Any, pool: Any) -> Source:
+    if is_path(pool):
+        raise InputError(
+            f"pool={pool!r} is a path, and arrays go with a data frame. Read it first, with pd.read_parquet."
+        )
     frame = None if pool is None else as_rows(pool, "The pool")
     if frame is not None and not isinstance(frame, nw.DataFrame):
         raise InputError("pool must be a data frame, whose columns are for id_column and keep.")
