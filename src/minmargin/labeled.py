@@ -74,13 +74,10 @@ class LabeledSet:
 
         `classes` are all that may occur; None stands for those of the labels.
         """
-        rows = read_frame(X) if is_path(X) else as_rows(X, "The labeled set")
+        rows, given = rows_and_labels(X, y)
+        labels = as_labels(given)
         if isinstance(y, str):
-            labels = as_labels(label_column(rows, y))
             not_features = (*not_features, y)
-        else:
-            check_same_index(X, y)
-            labels = as_labels(y)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is None:
             ask_about_marks(known, codes)
@@ -158,7 +155,16 @@ class LabeledSet:
         }
 
 
-def label_column(rows: Rows, name: str) -> Any:
+def rows_and_labels(X: Any, y: Any) -> tuple[Rows, Any]:
+    """Return rows, read if they are in files, and their labels as they were given: y itself, or the column it names."""
+    rows = read_frame(X) if is_path(X) else as_rows(X, "The labeled set")
+    if isinstance(y, str):
+        return rows, _label_column(rows, y)
+    check_same_index(X, y)
+    return rows, y
+
+
+def _label_column(rows: Rows, name: str) -> Any:
     """Return the column of a frame that holds the labels, in its own container."""
     if not isinstance(rows, nw.DataFrame):
         raise InputError(

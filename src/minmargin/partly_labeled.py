@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.data.containers import check_same_index, is_unframed
+from minmargin.data.containers import is_unframed
 from minmargin.data.rows import Block, count_rows, take_rows
-from minmargin.data.schema import as_rows, is_missing
+from minmargin.data.schema import is_missing
 from minmargin.errors import InputError
 from minmargin.execution import CHUNK_SIZE
-from minmargin.labeled import LabeledSet, label_column
+from minmargin.labeled import LabeledSet, rows_and_labels
 from minmargin.labels import list_labels
-from minmargin.pools import MatchedPool, is_path, read_frame
+from minmargin.pools import MatchedPool, is_path
 from minmargin.pools.exclusion import Exclusion
 from minmargin.pools.opening import OneTable
 
@@ -52,13 +52,10 @@ class PartlyLabeled:
     ) -> PartlyLabeled:
         """Return the parts of a table, given as `LabeledSet.of` takes it, with labels for some rows."""
         named = None if classes is None or isinstance(classes, (str, bytes)) else list(classes)
-        rows = read_frame(X) if is_path(X) else as_rows(X, "The labeled set")
+        rows, given = rows_and_labels(X, y)
+        labels = list_labels(given)
         if isinstance(y, str):
-            labels = list_labels(label_column(rows, y))
             not_features = (*not_features, y)
-        else:
-            check_same_index(X, y)
-            labels = list_labels(y)
         n_rows = count_rows(rows)
         if len(labels) != n_rows:
             raise InputError(

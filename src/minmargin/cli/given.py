@@ -12,15 +12,6 @@ from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
 from minmargin.selection.source import ColumnNames
 
-MaybeLabeledFiles = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more."),
-]
-MaybeLabelColumn = Annotated[str | None, typer.Option(help="The labeled files' column that holds the class.")]
-MaybePoolFiles = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more."),
-]
 Probabilities = Annotated[
     list[str] | None,
     typer.Option(

@@ -31,15 +31,17 @@ class PreprocessChoice(StrEnum):
     NONE = "none"
 
 
-LabeledFiles = Annotated[
-    list[str],
-    typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more."),
-]
-LabelColumn = Annotated[str, typer.Option(help="The labeled files' column that holds the class.")]
-PoolFiles = Annotated[
-    list[str],
-    typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more."),
-]
+_LABELED = typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more.")
+_LABEL_COLUMN = typer.Option(help="The labeled files' column that holds the class.")
+_POOL = typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more.")
+
+LabeledFiles = Annotated[list[str], _LABELED]
+LabelColumn = Annotated[str, _LABEL_COLUMN]
+PoolFiles = Annotated[list[str], _POOL]
+# Where models may live elsewhere, so that nothing has to be labeled.
+MaybeLabeledFiles = Annotated[list[str] | None, _LABELED]
+MaybeLabelColumn = Annotated[str | None, _LABEL_COLUMN]
+MaybePoolFiles = Annotated[list[str] | None, _POOL]
 Features = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Feature columns, comma-separated or repeated; default: all."),

@@ -31,7 +31,6 @@ from minmargin.labels import as_classes, as_labels
 from minmargin.learners.base import Scorer
 from minmargin.learners.recognition import compile_fitted, last_step, lets_missing_through, recognize
 from minmargin.learners.sklearn import EstimatorScorer, no_scores
-from minmargin.seeds import SeedTree
 from minmargin.typing import Seed
 
 
@@ -101,24 +100,15 @@ def committee_of(
     first = of_members[0] if given_base is None else given_base.model
     scorer, intake = _scorer(first, of_members, known)
     kinds = listing(dict.fromkeys(each.kind for each in all_given)).replace("'", "")
-    provenance = Provenance(
-        learner=f"trained elsewhere ({kinds})",
-        intake=intake,
-        preprocess="none",
-        bootstrap_fraction=None,
-        seeds=SeedTree.plant(random_state),
-        sparse=False,
-        labeled=_none,
-        vectors=_none,
+    provenance = Provenance.elsewhere(
+        f"trained elsewhere ({kinds})",
+        intake,
+        random_state,
         has_base=has_base,
         identity=partial(_identity, [first, *of_members]),
     )
     scored = None if len(every) == len(known) else np.searchsorted(every, known)
     return Committee(every, provenance, None, scorer, scored=scored)
-
-
-def _none() -> None:
-    """Return nothing: there is no labeled set."""
 
 
 def _checked(

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.learners.base import Preprocess
 from minmargin.seeds import SeedTree
+from minmargin.typing import Seed
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,33 @@ class Provenance:
     vectors: Callable[[], Matrix | None]
     has_base: bool = True
     identity: Callable[[], str] = str
+
+    @classmethod
+    def elsewhere(
+        cls,
+        learner: str,
+        intake: Intake,
+        random_state: Seed,
+        *,
+        vectors: Matrix | None = None,
+        has_base: bool,
+        identity: Callable[[], str] = str,
+    ) -> Provenance:
+        """Return that of models that were trained elsewhere; `vectors` are of rows labeled there, if they are known."""
+        return cls(
+            learner,
+            intake,
+            preprocess="none",
+            bootstrap_fraction=None,
+            seeds=SeedTree.plant(random_state),
+            sparse=False,
+            labeled=partial(_given, None),
+            vectors=partial(_given, vectors),
+            has_base=has_base,
+            identity=identity,
+        )
+
+
+def _given(value: Any) -> Any:
+    """Return what is known already. A function that has a name can be sent to other processes."""
+    return value

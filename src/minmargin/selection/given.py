@@ -20,7 +20,6 @@ from minmargin.learners.given import GivenScorer, Values
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
-from minmargin.seeds import SeedTree
 from minmargin.selection.source import ColumnNames, Source, as_array
 from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 from minmargin.typing import Seed, StrategyLike
@@ -95,16 +94,11 @@ def select_from_probabilities(
     size = check_batch_size(batch_size, matched)
     check_strategy(chosen, scorer.n_members, "the committee", probabilistic=True)
     chosen.shortlists(size)  # says now if the strategy's own settings do not fit the batch
-    centers = _labeled(labeled_features, scorer.n_features)
-    provenance = Provenance(
-        learner=f"given {values}",
-        intake=intake,
-        preprocess="none",
-        bootstrap_fraction=None,
-        seeds=SeedTree.plant(random_state),
-        sparse=False,
-        labeled=lambda: None,
-        vectors=lambda: centers,
+    provenance = Provenance.elsewhere(
+        f"given {values}",
+        intake,
+        random_state,
+        vectors=_labeled(labeled_features, scorer.n_features),
         has_base=source.has_base or source.n_members == 1,
     )
     committee = Committee(named, provenance, None, scorer)
