@@ -336,9 +336,16 @@ class Cut:
     def _settle(self, size: int) -> None:
         held = np.concatenate(self._lowest)
         keys = np.concatenate(self._keys) if self._keys else None
-        places = np.arange(len(held)) if keys is None else np.flatnonzero(~are_copies(keys, held))
+        places = _lowest_places(held, size)
+        if keys is not None and are_copies(keys[places]).any():
+            places = np.flatnonzero(~are_copies(keys, held))
+            places = places[_lowest_places(held[places], size)]
         if len(places) >= size:
-            places = places[np.argpartition(held[places], size - 1)[:size]]
             self._score = min(self._score, float(held[places].max()))
         self._lowest, self._n_held = [held[places]], len(places)
         self._keys = [] if keys is None else [keys[places]]
+
+
+def _lowest_places(values: NDArray[np.float64], size: int) -> NDArray[np.intp]:
+    """Return where the `size` lowest values stand, in any order; all places if they are no more."""
+    return np.argpartition(values, size - 1)[:size] if len(values) > size else np.arange(len(values))
