@@ -11,6 +11,7 @@ from minmargin.batch import Batch, Pick
 from minmargin.committee.committee import Committee
 from minmargin.committee.training import fit_committee
 from minmargin.compare import compare
+from minmargin.data.reading import Reading
 from minmargin.errors import (
     DataWarning,
     InputError,
@@ -68,6 +69,7 @@ __all__ = [
     "Pick",
     "PowerMargin",
     "RandomMarginMix",
+    "Reading",
     "Reasons",
     "ScoringError",
     "SoftRank",

@@ -14,11 +14,13 @@ from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.data.containers import check_same_index, is_unframed
 from minmargin.data.intake import Form, Intake
+from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
 from minmargin.data.schema import (
     Column,
@@ -69,12 +71,14 @@ class LabeledSet:
         classes: Any = None,
         features: str | Sequence[str] | None = None,
         not_features: Sequence[str] = (),
+        reading: Reading | None = None,
     ) -> LabeledSet:
         """Return the labeled set of rows and labels, or of a frame or file with a label column.
 
-        `classes` are all that may occur; None stands for those of the labels.
+        `classes` are all that may occur; None stands for those of the labels. `reading` says how columns are read.
         """
-        rows, given = rows_and_labels(X, y)
+        reading = reading or Reading()
+        rows, given = rows_and_labels(X, y, reading)
         labels = as_labels(given)
         if isinstance(y, str):
             not_features = (*not_features, y)
@@ -84,8 +88,15 @@ class LabeledSet:
         else:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]
-        columns = _feature_columns(rows, features, not_features)
         from_files = is_path(X) or is_unframed(X)
+        columns = _feature_columns(rows, features, (*not_features, *reading.drop))
+        if columns is None and reading != Reading():
+            raise InputError(
+                "How columns are read was declared, but the labeled set is an array without column names. Pass a data "
+                "frame or files."
+            )
+        if columns is not None:
+            columns = _as_declared(cast("Frame", rows), columns, reading)
         return cls(rows, columns, isinstance(features, str), from_files, labels, known, codes)
 
     @property
@@ -155,17 +166,17 @@ class LabeledSet:
         }
 
 
-def rows_and_labels(X: Any, y: Any) -> tuple[Rows, Any]:
+def rows_and_labels(X: Any, y: Any, reading: Reading) -> tuple[Rows, Any]:
     """Return rows, read if they are in files, and their labels as they were given: y itself, or the column it names."""
-    rows = read_frame(X) if is_path(X) else as_rows(X, "The labeled set")
+    rows = read_frame(X, reading, label=y) if is_path(X) else as_rows(X, "The labeled set")
     if isinstance(y, str):
-        return rows, _label_column(rows, y)
+        return rows, reading.labels(_label_column(rows, y))
     check_same_index(X, y)
     return rows, y
 
 
-def _label_column(rows: Rows, name: str) -> Any:
-    """Return the column of a frame that holds the labels, in its own container."""
+def _label_column(rows: Rows, name: str) -> nw.Series[Any]:
+    """Return the column of a frame that holds the labels."""
     if not isinstance(rows, nw.DataFrame):
         raise InputError(
             f"y={name!r} names a label column, but the labeled set is an array without column names. "
@@ -173,7 +184,7 @@ def _label_column(rows: Rows, name: str) -> Any:
         )
     if name not in rows.columns:
         raise missing_column(name, rows.columns, "the labeled set")
-    return rows[name].to_native()
+    return rows[name]
 
 
 def _feature_columns(
@@ -197,6 +208,22 @@ def _feature_columns(
     if not chosen:
         raise InputError("The labeled set has no feature column left. Name some with features=[...].")
     return tuple(_seen_empty(column, rows) for column in chosen)
+
+
+def _as_declared(rows: Frame, columns: Sequence[Column], reading: Reading) -> tuple[Column, ...]:
+    """Return the columns with what becomes of their values, as it was declared or is guessed."""
+    for name in reading.names:
+        if name not in rows.columns:
+            raise missing_column(name, rows.columns, "the labeled set")
+    found = []
+    for column in columns:
+        if column.kind in {"embedding", "empty"} or reading.is_silent_on(column.name):
+            found.append(column)
+            continue
+        values = rows[column.name].to_arrow()
+        chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        found.append(column.read_by(reading.conversion(column.name, chunked)))
+    return tuple(found)
 
 
 def _seen_empty(column: Column, rows: Rows) -> Column:

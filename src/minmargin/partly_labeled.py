@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.containers import is_unframed
+from minmargin.data.reading import Reading
 from minmargin.data.rows import Block, count_rows, take_rows
 from minmargin.data.schema import is_missing
 from minmargin.errors import InputError
@@ -49,10 +50,11 @@ class PartlyLabeled:
         classes: Iterable[Any] | None = None,
         features: str | Sequence[str] | None = None,
         not_features: Sequence[str] = (),
+        reading: Reading | None = None,
     ) -> PartlyLabeled:
         """Return the parts of a table, given as `LabeledSet.of` takes it, with labels for some rows."""
         named = None if classes is None or isinstance(classes, (str, bytes)) else list(classes)
-        rows, given = rows_and_labels(X, y)
+        rows, given = rows_and_labels(X, y, reading or Reading())
         labels = list_labels(given)
         if isinstance(y, str):
             not_features = (*not_features, y)
@@ -72,6 +74,7 @@ class PartlyLabeled:
             classes=classes if named is None else named,
             features=features,
             not_features=not_features,
+            reading=reading,
         )
         labeled = replace(labeled, from_files=is_path(X) or is_unframed(X))
         return cls(labeled, places.astype(np.int64), n_rows, mark)

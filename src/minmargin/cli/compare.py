@@ -26,8 +26,10 @@ from minmargin.cli.options import (
     split,
 )
 from minmargin.cli.progress import progress_bars
+from minmargin.cli.reading import with_reading
 from minmargin.cli.show import make_console, plain_table
 from minmargin.compare import compare
+from minmargin.data.reading import Reading
 from minmargin.device import check_device
 from minmargin.errors import InputError, MissingExtraError
 from minmargin.learners.reference import learner_named
@@ -45,7 +47,10 @@ Example:
 
 
 @app.command("compare", epilog=_EXAMPLE)
+@with_reading
 def compare_command(
+    *,
+    reading: Reading,
     labeled: LabeledFiles,
     label_column: LabelColumn,
     out: Annotated[
@@ -117,6 +122,7 @@ def compare_command(
             rounds=1 if rounds is None else _numbers("--rounds", rounds),
             features=split(features),
             preprocess=preprocess_for(preprocess, learner),
+            reading=reading,
             random_state=seed,
             n_jobs=n_jobs,
             device=check_device(device),

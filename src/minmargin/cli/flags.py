@@ -10,10 +10,11 @@ from minmargin.strategies import option_names, strategies
 _ARGUMENT = re.compile(
     r"(?<!--strategy-option )\b"
     r"(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
-    r"|classes|learner|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
+    r"|classes|learner|decimal|thousands|missing|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
     r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities|labeled|label_column)"
     r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
+_DATE = re.compile(r"\bdate=\{'([^']*)': '([^']*)'\}")
 _STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
 _OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
 
@@ -29,6 +30,8 @@ def with_flags(message: str) -> str:
     'Name it as --id-column. The pool has 3 features. Use --batch-size <= 3.'
     >>> with_flags("Use batch_size<=50, or distinct=False.")
     'Use --batch-size <= 50, or --no-distinct.'
+    >>> with_flags("Say which, with date={'day': '%m/%d/%Y'}. Declare it with missing=[...].")
+    'Say which, with --date day=%m/%d/%Y. Declare it with --missing NAMES.'
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
     '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
     """
@@ -41,6 +44,7 @@ def with_flags(message: str) -> str:
         value = "" if value == "True" else value.replace("[...]", "NAMES")
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
+    message = _DATE.sub(r"--date \1=\2", message)
     return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
 
 

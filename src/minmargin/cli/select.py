@@ -51,7 +51,9 @@ from minmargin.cli.options import (
     strategy_options,
 )
 from minmargin.cli.progress import progress_bars
+from minmargin.cli.reading import with_reading
 from minmargin.cli.show import make_console, show_batch
+from minmargin.data.reading import Reading
 from minmargin.device import check_device, check_precision
 from minmargin.errors import InputError
 from minmargin.execution import ExecutionOptions
@@ -75,9 +77,11 @@ Example:
 
 
 @app.command("select", epilog=_EXAMPLE)
+@with_reading
 def select_command(
     context: typer.Context,
     *,
+    reading: Reading,
     labeled: MaybeLabeledFiles = None,
     label_column: MaybeLabelColumn = None,
     pool: MaybePoolFiles = None,
@@ -180,6 +184,7 @@ def select_command(
                 n_models=n_models,
                 bootstrap_fraction=bootstrap_fraction,
                 preprocess=preprocess_for(preprocess, learner),
+                reading=reading,
                 **of_pool,
             )
         write(batch, out)

@@ -14,6 +14,7 @@ from minmargin.checks import check_count
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.intake import Intake
+from minmargin.data.reading import Reading
 from minmargin.errors import InputError
 from minmargin.execution import Execution, TrainingOptions
 from minmargin.labeled import Bootstrap, LabeledSet, draw_sizes
@@ -117,6 +118,7 @@ def fit_committee(
     features: str | Sequence[str] | None = None,
     id_column: str | None = None,
     preprocess: Preprocess = "none",
+    reading: Reading | None = None,
     **execution: Unpack[TrainingOptions],
 ) -> Committee:
     """Return a committee trained on a labeled set, to score or select from several pools.
@@ -134,7 +136,9 @@ def fit_committee(
     n_models = check_count("n_models", n_models, least=0, usual=25)
     how = resolve_execution(**execution)
     not_features = [] if id_column is None else [id_column]
-    labeled = LabeledSet.of(X, y, classes=classes, features=features, not_features=not_features)
+    labeled = LabeledSet.of(
+        X, y, classes=classes, features=features, not_features=not_features, reading=reading
+    )
     training = Training.of(
         labeled,
         learner=learner,

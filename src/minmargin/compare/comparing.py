@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from minmargin.data.reading import Reading
 from minmargin.execution import Progress, silent
 from minmargin.typing import DeviceLike, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
 
@@ -29,6 +30,7 @@ def compare(
     rounds: int | Sequence[int] = 1,
     features: str | Sequence[str] | None = None,
     preprocess: Preprocess = "none",
+    reading: Reading | None = None,
     random_state: Seed = None,
     n_jobs: int | None = -1,
     device: DeviceLike = "auto",
@@ -69,6 +71,7 @@ def compare(
         features: the feature columns; by default all of X but the label. A single name hands that column over as a
             one-dimensional list of texts.
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
+        reading: how columns are read, as `select` takes it.
         random_state: the seed; None takes a fresh one, which the settings record.
         n_jobs: how many draws are played at a time, in processes of their own; -1 uses all cores.
         device: where networks are trained: "cpu", "cuda", or "auto".
@@ -95,6 +98,7 @@ def compare(
         rounds=rounds,
         features=features,
         preprocess=preprocess,
+        reading=reading,
         random_state=seed_of(folder) if random_state is None else random_state,
         device=device,
     )

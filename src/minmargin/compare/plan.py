@@ -19,6 +19,7 @@ from minmargin.compare.played import make_table
 from minmargin.compare.scoring import SklearnScoring, resolve_scoring
 from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
+from minmargin.data.reading import Reading
 from minmargin.device import Device, DeviceChoice, DeviceLike, check_device, resolve_device
 from minmargin.errors import InputError, listing
 from minmargin.labeled import LabeledSet
@@ -69,6 +70,7 @@ class Plan:
         rounds: Any,
         features: str | Sequence[str] | None,
         preprocess: Preprocess,
+        reading: Reading | None,
         random_state: Any,
         device: DeviceLike,
     ) -> Plan:
@@ -78,7 +80,7 @@ class Plan:
         n_draws = check_count("n_draws", n_draws, least=2, usual=50)
         n_models = check_count("n_models", n_models, least=0, usual=25)
         on = check_device(device)
-        table = LabeledSet.of(X, y, features=features)
+        table = LabeledSet.of(X, y, features=features, reading=reading)
         training = Training.of(
             table,
             learner=learner,
@@ -128,6 +130,7 @@ class Plan:
             "distinct": True,  # but for chance alone, as in `select`
             "bootstrap_fraction": training.bootstrap_fraction,
             "preprocess": preprocess,
+            "reading": {} if reading is None else reading.describe(),
             "scoring": scored_by.name,
             "seed": split.seed,
             **table.describe(),

@@ -10,7 +10,8 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from minmargin.data.intake import Converted, Intake, to_backend, to_matrix
+from minmargin.data.columns import to_backend, to_matrix
+from minmargin.data.intake import Converted, Intake
 from minmargin.data.rows import Rows
 from minmargin.data.schema import Schema
 from minmargin.errors import InputError, listing, nearest

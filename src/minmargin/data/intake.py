@@ -8,24 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.columns import (
+    Origin,
+    as_columns,
+    as_floats,
+    as_text_cell,
+    check_finite,
+    joined_texts,
+    to_backend,
+    to_matrix,
+)
+from minmargin.data.conversion import Conversion
 from minmargin.data.rows import ColumnBlock, Frame, Matrix, Rows
 from minmargin.data.schema import (
     Column,
     Kind,
     Schema,
-    column_of,
-    is_missing,
     missing_column,
     not_a_table,
-    schema_of,
 )
 from minmargin.errors import InputError, listing, nearest
 
@@ -112,6 +119,8 @@ class Intake:
                 f"{listing(pool.names)}).{nearest(wanted.name, pool.names)} Rename it, or leave it out "
                 "with features=[...]."
             )
+        if wanted.conversion is not None:  # which says itself what it cannot read
+            return
         parsed_as_text = wanted.kind == "text" and not pool.parsed
         if found.kind not in {wanted.kind, "empty"} and not parsed_as_text:
             raise InputError(
@@ -173,27 +182,39 @@ class Intake:
 
         For those who find out on the way whether all values are finite: the check is one more pass over them.
         """
-        origin = _Origin(what, first_row)
+        origin = Origin(what, first_row)
         if isinstance(rows, nw.DataFrame):
-            frame = rows.select(list(names or ()))
+            frame = self._as_read(rows.select(list(names or ())), origin)
             return self._convert_frame(frame, replace(origin, frame=frame))
         if self.form == "text":
-            return Converted(np.array([_text(each) for each in rows], dtype=object))
+            return Converted(np.array([as_text_cell(each) for each in rows], dtype=object))
         if self.form == "objects":
             return Converted(rows)
-        return self._numbers(rows if isinstance(rows, sparse.csr_array) else _as_floats(rows, origin), origin)
+        return self._numbers(rows if isinstance(rows, sparse.csr_array) else as_floats(rows, origin), origin)
 
-    def _convert_frame(self, frame: Frame, origin: _Origin) -> Converted:
+    def _as_read(self, frame: Frame, origin: Origin) -> Frame:
+        """Return the frame with values as they are to be read."""
+        converted = [column for column in self.columns or () if column.conversion is not None]
+        if not converted:
+            return frame
+        table = frame.to_arrow()
+        for column in converted:
+            where = partial(_named_cell, origin, column.name)
+            values = cast("Conversion", column.conversion)(table[column.name], where)
+            table = table.set_column(table.column_names.index(column.name), column.name, values)
+        return cast("Frame", nw.from_native(table, eager_only=True))
+
+    def _convert_frame(self, frame: Frame, origin: Origin) -> Converted:
         if self.form == "table":
             return Converted(frame, lambda: self._check_table(frame, origin))
         if self.form == "frame":
             return Converted(to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
         if self.form == "text":
             return Converted(joined_texts(frame))
-        columns = _as_columns(frame.to_native()) if frame.implementation.is_pyarrow() else None
+        columns = as_columns(frame.to_native()) if frame.implementation.is_pyarrow() else None
         return self._numbers(to_matrix(frame, origin) if columns is None else columns, origin)
 
-    def _numbers(self, X: Matrix | ColumnBlock, origin: _Origin) -> Converted:
+    def _numbers(self, X: Matrix | ColumnBlock, origin: Origin) -> Converted:
         self._check_width(X, self.width, origin)
         if isinstance(X, sparse.csr_array) and self.form != "sparse":
             X = X.toarray()
@@ -206,7 +227,7 @@ class Intake:
 
         return Converted(X, check)
 
-    def _check_table(self, frame: Frame, origin: _Origin) -> None:
+    def _check_table(self, frame: Frame, origin: Origin) -> None:
         numeric = [c for c in self.columns or () if c.kind in {"number", "embedding"}]
         if numeric:
             table = frame.select([column.name for column in numeric])
@@ -214,7 +235,7 @@ class Intake:
             self._check_width(X, sum(column.width or 1 for column in numeric), origin)
             check_finite(X, replace(origin, frame=table), missing=self.missing)
 
-    def _check_width(self, X: Matrix | ColumnBlock, width: int, origin: _Origin) -> None:
+    def _check_width(self, X: Matrix | ColumnBlock, width: int, origin: Origin) -> None:
         if X.shape[1] != width:
             raise InputError(
                 f"{origin.row(0)} has {X.shape[1]:,} features and the {self.rows_of} has {width:,}. "
@@ -222,156 +243,5 @@ class Intake:
             )
 
 
-@dataclass(frozen=True)
-class _Origin:
-    """Where rows came from, so that an error can name the row and the column."""
-
-    what: str
-    first_row: int = 0
-    frame: Frame | None = None
-
-    def row(self, row: int) -> str:
-        return f"{self.what.capitalize()} row {self.first_row + row:,}"
-
-    def cell(self, row: int, column: int) -> str:
-        if self.frame is None:
-            return f"{self.row(row)}, column {column:,}"
-        labels: list[str] = []
-        for each in schema_of(self.frame).columns or ():
-            width = each.width or 1
-            vector = each.kind == "embedding"
-            labels += [f"{each.name!r}[{i}]" for i in range(width)] if vector else [repr(each.name)]
-        return f"{self.row(row)}, column {labels[column]}"
-
-
-def check_finite(X: Matrix, origin: _Origin, *, missing: bool) -> None:
-    """Raise an error that names the first NaN or infinite cell; NaN is let through if `missing`."""
-    values = X.data if isinstance(X, sparse.csr_array) else X
-    # One sum tells of nearly every block that it is clean, without a mask of its size.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    bad = np.isinf(values) if missing else ~np.isfinite(values)
-    if not bad.any():
-        return
-    if isinstance(X, sparse.csr_array):
-        at = int(np.flatnonzero(bad)[0])
-        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
-        value = values[at]
-    else:
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        value = values[row, column]
-    problem = "is missing (NaN)" if np.isnan(value) else "is infinite"
-    fix = "Replace it" if np.isinf(value) else "Fill it, drop the row, or use preprocess='auto'"
-    raise InputError(f"{origin.cell(row, column)} {problem}. {fix}.")
-
-
-def _as_floats(X: NDArray[Any], origin: _Origin) -> NDArray[Any]:
-    if X.dtype in {np.dtype(np.float32), np.dtype(np.float64)}:
-        return X
-    if X.dtype.kind in "iub":
-        return X.astype(np.float64)
-    if X.dtype.kind not in "fO":
-        raise InputError(f"The {origin.what} array holds {X.dtype}, not numbers. Convert it to float64.")
-    try:
-        return X.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
-    for row, column in np.ndindex(X.shape):
-        try:
-            float(X[row, column])
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{origin.cell(row, column)} is {X[row, column]!r}, which is not a number. "
-                "Use a learner that encodes it, or preprocess='auto' with a data frame."
-            ) from None
-    raise AssertionError("every cell converts, yet the array does not")
-
-
-def to_matrix(frame: Frame, origin: _Origin | None = None) -> NDArray[Any]:
-    """Return (n, D) floats of numeric and embedding columns, column by column; missing values become NaN."""
-    origin = origin or _Origin("")
-    parts: list[NDArray[Any]] = []
-    for values in frame.iter_columns():
-        if column_of(values.name, values).kind == "embedding":
-            parts.append(_embedding(values, values.name, origin))
-        else:
-            parts.append(_numbers(values)[:, np.newaxis])
-    if len(parts) == 1:
-        return parts[0]
-    dtype = np.float32 if all(part.dtype == np.float32 for part in parts) else np.float64
-    n, width = frame.shape[0], sum(part.shape[1] for part in parts)
-    # Columns apart by more than their length: at powers of two they would all fall into the same cache sets.
-    X = np.empty((width, n + 16), dtype=dtype)[:, :n].T
-    start = 0
-    for part in parts:
-        X[:, start : start + part.shape[1]] = part
-        start += part.shape[1]
-    return X
-
-
-def _as_columns(table: pa.Table) -> ColumnBlock | None:
-    """Return Arrow columns as they lie in memory: this is how nearly all of a large pool is read.
-
-    None if they have to be converted: if they are not all floats of one type, have nulls, or lie in several pieces.
-    """
-    kind = table.schema.types[0] if table.num_columns else pa.null()
-    if kind not in {pa.float32(), pa.float64()} or any(other != kind for other in table.schema.types):
-        return None
-    if any(column.num_chunks != 1 or column.null_count for column in table.columns):
-        return None
-    return ColumnBlock([column.chunk(0).to_numpy() for column in table.columns])
-
-
-def _numbers(values: nw.Series[Any]) -> NDArray[Any]:
-    wanted = nw.Float32 if values.dtype == nw.Float32 else nw.Float64
-    return np.asarray(values.cast(wanted).to_numpy())
-
-
-def _embedding(values: nw.Series[Any], name: str, origin: _Origin) -> NDArray[Any]:
-    arrow = values.to_arrow()
-    arrow = arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
-    if arrow.null_count:
-        row = int(np.flatnonzero(arrow.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(f"{origin.row(row)}, column {name!r} is missing. Fill it or drop the row.")
-    lengths = arrow.value_lengths().to_numpy(zero_copy_only=False)
-    if len(lengths) and (lengths != lengths[0]).any():
-        row = int(np.flatnonzero(lengths != lengths[0])[0])
-        raise InputError(
-            f"{origin.row(row)}, column {name!r} holds {int(lengths[row]):,} numbers and the rows before it "
-            f"hold {int(lengths[0]):,}. An embedding needs the same width in every row."
-        )
-    flat = np.asarray(arrow.flatten().to_numpy(zero_copy_only=False))
-    if flat.dtype != np.float32:
-        flat = flat.astype(np.float64)
-    return flat.reshape(len(arrow), -1)
-
-
-def text_array(values: nw.Series[Any]) -> NDArray[Any]:
-    """Return a 1-D array of Python strings; a missing one becomes the empty string."""
-    # Nearly every cell is a text already, and a function call for each would be most of the time.
-    return np.array([each if type(each) is str else _text(each) for each in values.to_list()], dtype=object)
-
-
-def joined_texts(frame: Frame) -> NDArray[Any]:
-    """Return a 1-D array of Python strings: the texts of each row, one to a line."""
-    texts = [text_array(values) for values in frame.iter_columns()]
-    if len(texts) == 1:
-        return texts[0]
-    return np.array(["\n".join(each) for each in zip(*texts, strict=True)], dtype=object)
-
-
-def _text(value: Any) -> str:
-    return "" if is_missing(value) else str(value)
-
-
-def to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:
-    """Return a frame of this kind, in one memory layout; an Arrow table if there is no kind."""
-    if backend is None or backend.is_pyarrow():
-        return frame.to_arrow()
-    if backend.is_polars():
-        return frame.to_polars()
-    pandas = frame.to_pandas().reset_index(drop=True)
-    # Built anew from its columns: a slice of one array and a join of chunks differ in memory layout, which
-    # reaches the learner's matrix products, and their bits.
-    return type(pandas)({name: pandas[name] for name in pandas.columns})
+def _named_cell(origin: Origin, column: str, place: int) -> str:
+    return f"{origin.row(place)}, column {column!r},"

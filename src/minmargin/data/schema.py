@@ -13,11 +13,23 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.data.containers import read_whole, unwrap
+from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows
 from minmargin.errors import InputError, listing, nearest
 
 #: What a column can serve as; one without any value (empty) can serve as anything.
-Kind: TypeAlias = Literal["number", "text", "embedding", "empty", "other"]
+Kind: TypeAlias = Literal["number", "text", "embedding", "date", "empty", "other"]
+
+#: What a date tells: its year, month, weekday and hour, and the days from 1970 on.
+DATE_PARTS = ("year", "month", "weekday", "hour", "days")
+
+#: Types that tell what a column can serve as, and how many numbers a value gives.
+_KINDS: tuple[tuple[Kind, Any, int], ...] = (
+    ("number", nw.Boolean, 1),
+    ("text", (nw.String, nw.Categorical, nw.Enum), 1),
+    ("date", (nw.Date, nw.Datetime), len(DATE_PARTS)),
+    ("empty", nw.Unknown, 1),
+)
 
 #: Types that do not tell what a column holds: a value has to be looked at.
 _UNTOLD = (nw.Object, nw.List)
@@ -25,12 +37,33 @@ _UNTOLD = (nw.Object, nw.List)
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a frame or file; an embedding's width is None where the type does not fix it."""
+    """A column of a frame or file.
+
+    Attributes:
+        name: its name.
+        kind: what it serves as, once it is converted.
+        type_name: of the values as they came.
+        width: how many numbers a value gives; None for an embedding whose type does not fix it.
+        conversion: what becomes of the values before a learner sees them; None: nothing.
+    """
 
     name: str
     kind: Kind
     type_name: str
     width: int | None = 1
+    conversion: Conversion | None = None
+
+    @property
+    def is_free_text(self) -> bool:
+        """Whether it was declared to be read word by word."""
+        return self.conversion is not None and self.conversion.to == "text"
+
+    def read_by(self, conversion: Conversion | None) -> Column:
+        """Return the column as it is once its values are converted."""
+        if conversion is None:
+            return self
+        kind: Kind = conversion.to if conversion.to in {"number", "date"} else "text"
+        return replace(self, kind=kind, width=len(DATE_PARTS) if kind == "date" else 1, conversion=conversion)
 
 
 @dataclass(frozen=True)
@@ -177,17 +210,14 @@ def _typed(name: str, dtype: nw.dtypes.DType) -> Column:
 
 def kind_of(dtype: nw.dtypes.DType) -> tuple[Kind, int | None]:
     """Return what a column of this type can serve as, and its width."""
-    if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
-        return "number", 1
-    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
-        return "text", 1
+    for kind, types, width in _KINDS:
+        if isinstance(dtype, types):
+            return kind, width
     if isinstance(dtype, nw.Array) and _is_numeric(dtype.inner) and len(dtype.shape) == 1:
         return "embedding", dtype.size
     if isinstance(dtype, nw.List) and _is_numeric(dtype.inner):
         return "embedding", None
-    if isinstance(dtype, nw.Unknown):
-        return "empty", 1
-    return "other", 1
+    return ("number", 1) if dtype.is_numeric() else ("other", 1)
 
 
 def _is_numeric(dtype: Any) -> bool:
@@ -207,6 +237,8 @@ def require_numbers(columns: Sequence[Column]) -> None:
             fix = "Leave"
             if column.kind == "text":
                 fix = "Use preprocess='auto' for categories or learner='text' for free text, leave"
+            if column.kind == "date":
+                fix = "Use preprocess='auto', which makes numbers of dates, leave"
             raise InputError(
                 f"Column {column.name!r} is {column.type_name}, which is not a number. {fix} it out with "
                 "features=[...], or use a scikit-learn pipeline that encodes it."

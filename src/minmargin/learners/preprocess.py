@@ -1,8 +1,8 @@
 """`preprocess="auto"`: makes numbers of an ordinary table, so that any learner can take it.
 
-Numeric columns are imputed with their mean and standardized, text columns are one-hot encoded, with a
-missing text as a category of its own. It is fitted once, on the whole labeled set, and shared by the base
-and all members.
+Numeric columns are imputed with their mean and standardized, and so are the year, month, weekday, hour and day of
+dates. Text columns are one-hot encoded, with a missing text as a category of its own. It is fitted once, on the whole
+labeled set, and shared by the base and all members.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from minmargin.data.intake import Intake, text_array, to_matrix
+from minmargin.data.columns import text_array, to_matrix
+from minmargin.data.intake import Intake
 from minmargin.data.rows import Frame, Matrix
 from minmargin.data.schema import Column
 from minmargin.errors import InputError, listing, warn
@@ -101,7 +102,13 @@ def preprocessing_intake(labeled: LabeledSet) -> Intake:
     """Return the form in which `TablePreprocessor` takes these rows."""
     labeled.require_table()
     if labeled.columns is not None:
-        columns = tuple(column for column in labeled.columns if column.kind != "empty")
+        columns = tuple(
+            column for column in labeled.columns if column.kind != "empty" and not column.is_free_text
+        )
+        if not columns:
+            raise InputError(
+                f"There is no feature left but free text ({listing(labeled.names or ())}). Use learner='text'."
+            )
         _refuse_free_text(cast("Frame", labeled.rows), columns)
         width = sum(column.width or 1 for column in columns)
         return Intake("table", columns, width, missing=True)

@@ -128,6 +128,9 @@ class TextLearner:
                     "a list of texts, or a frame or file with text columns."
                 )
             return Intake("text", None, 1)
+        declared = tuple(column for column in labeled.columns if column.is_free_text)
+        if declared:
+            return Intake("text", declared, len(declared))
         texts = tuple(column for column in labeled.columns if column.kind == "text")
         others = [column for column in labeled.columns if column.kind not in {"text", "empty"}]
         if others:

@@ -6,11 +6,13 @@ import glob
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import pyarrow as pa
 
+from minmargin.data.guessing import guess_types
+from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows
 from minmargin.data.schema import Kind, Schema
 from minmargin.errors import InputError, listing
@@ -155,13 +157,23 @@ def _counted(file: DataFile) -> list[int]:
     return [sum(count_rows(rows) for rows in file.chunks(dict.fromkeys(names), 1 << 20))]
 
 
-def read_frame(source: str | Path | Iterable[str | Path]) -> Rows:
-    """Return the rows of files that fit in memory: a frame, or an array from .npy files."""
+def read_frame(
+    source: str | Path | Iterable[str | Path], reading: Reading | None = None, *, label: object = None
+) -> Rows:
+    """Return the rows of files that fit in memory: a frame, or an array from .npy files.
+
+    Types of CSV files are guessed, but for columns of which `reading` says more; always for the `label` column.
+    """
     pool = FilePool(source)
-    chunks = list(pool.chunks(None, 1 << 20))
+    wanted = None if pool.schema.parsed else dict.fromkeys(pool.schema.names)  # texts, as they stand
+    chunks = list(pool.chunks(wanted, 1 << 20))
     if not chunks:
         raise InputError(f"{pool.name} has no rows.")
-    return concat_rows(chunks)
+    rows = concat_rows(chunks)
+    if wanted is None:
+        return rows
+    leave = (reading or Reading()).left_as_text(wanted) - {label}
+    return as_frame(guess_types(cast("Frame", rows).to_native(), leave=leave))
 
 
 def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:

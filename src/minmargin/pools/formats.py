@@ -194,7 +194,7 @@ class CsvFile:
         for name, kind in ({} if wanted is None else wanted).items():
             is_flag = self.arrow is not None and pa.types.is_boolean(self.arrow.field(name).type)
             numeric = pa.bool_() if is_flag else pa.float64()
-            types[name] = numeric if kind == "number" else pa.string()
+            types[name] = {"number": numeric, "date": pa.timestamp("us")}.get(kind or "", pa.string())
         return arrow_csv.open_csv(
             stream,
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
@@ -224,9 +224,11 @@ class CsvFile:
         if found is None or self.arrow is None:
             return reason
         name = self.arrow.names[int(found[1])]
-        return (
-            f"column {name!r} holds {found[3]!r} where a {found[2]} was expected; a missing one is left empty"
+        comma = re.fullmatch(r"[+-]?\d+,\d*", found[3])
+        hint = (
+            "declare decimal=','" if comma else "a missing one is left empty, or declared with missing=[...]"
         )
+        return f"column {name!r} holds {found[3]!r} where a {found[2]} was expected; {hint}"
 
 
 FORMATS: dict[str, Callable[[Location], DataFile]] = {

@@ -153,7 +153,13 @@ def _match(
             raise missing_column(name, pool.schema.names, "the pool")
     kinds: dict[str, Kind | None] = dict.fromkeys(carried)
     wanted = intake.columns or tuple(cast("Any", pool.schema.find(name)) for name in names)
-    kinds.update({name: column.kind for name, column in zip(names, wanted, strict=True)})
+    # What is converted is read as it stands.
+    kinds.update(
+        {
+            name: column.kind if column.conversion is None else None
+            for name, column in zip(names, wanted, strict=True)
+        }
+    )
     return MatchedPool(pool, names, tuple(carried), kinds)
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from minmargin.batch import Batch
 from minmargin.checks import check_count
 from minmargin.committee.training import Training
+from minmargin.data.reading import Reading
 from minmargin.execution import CHUNK_SIZE, Progress, silent
 from minmargin.labeled import LabeledSet
 from minmargin.partly_labeled import PartlyLabeled
@@ -48,6 +49,7 @@ def select(
     exclude: Any = None,
     distinct: bool | None = None,
     preprocess: Preprocess = "none",
+    reading: Reading | None = None,
     n_jobs: int | None = -1,
     chunk_size: int = CHUNK_SIZE,
     device: DeviceLike = "auto",
@@ -94,6 +96,7 @@ def select(
             the first `batch_size` rows, in the strategy's order, of which no two are alike. By default it is True, but
             for strategies that look at no model: chance draws a sample, copies and all.
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns, as categories.
+        reading: how columns are read, where their types do not tell it: `Reading(category=["zip"], decimal=",")`.
         n_jobs: how many members are trained, and blocks scored, at a time; -1 uses all cores, None one.
         chunk_size: how many rows to read at a time. It changes memory, never the batch.
         device: "cpu", "cuda", or "auto": a GPU, if there is one, for networks and for pools that are worth it. It
@@ -124,10 +127,14 @@ def select(
     not_features = [] if id_column is None else [id_column]
     partly = None
     if pool is None:
-        partly = PartlyLabeled.of(X, y, classes=classes, features=features, not_features=not_features)
+        partly = PartlyLabeled.of(
+            X, y, classes=classes, features=features, not_features=not_features, reading=reading
+        )
         pool, labeled = cast("PoolLike", X), partly.labeled
     else:
-        labeled = LabeledSet.of(X, y, classes=classes, features=features, not_features=not_features)
+        labeled = LabeledSet.of(
+            X, y, classes=classes, features=features, not_features=not_features, reading=reading
+        )
     training = Training.of(
         labeled,
         learner=learner,

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.intake import to_matrix
+from minmargin.data.columns import to_matrix
 from minmargin.data.rows import Frame, SideBySide, count_rows
 from minmargin.data.schema import Column, as_rows, column_of, missing_column
 from minmargin.errors import InputError, listing

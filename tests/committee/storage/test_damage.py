@@ -294,10 +294,10 @@ def test_fewer_scored_classes_than_the_models_have(logistic):
 def test_a_newer_format(logistic):
     path = logistic / "committee.json"
     written = json.loads(path.read_text())
-    path.write_text(json.dumps({**written, "format_version": 2, "minmargin": "9.9"}))
+    path.write_text(json.dumps({**written, "format_version": 3, "minmargin": "9.9"}))
     assert complaint(logistic) == (
-        f"'{path}' has format version 2, written by minmargin 9.9, and minmargin {mm.__version__} reads version 1. "
-        "Use the minmargin that wrote it, or a newer one."
+        f"'{path}' has format version 3, written by minmargin 9.9, and minmargin {mm.__version__} reads versions up "
+        "to 2. Use the minmargin that wrote it, or a newer one."
     )
 
 

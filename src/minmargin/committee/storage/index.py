@@ -16,7 +16,9 @@ from minmargin.version import __version__
 INDEX = "committee.json"
 FORMAT = "minmargin committee"
 #: Raised by one whenever an older version of this package could not read, or would misread, what is written.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+#: What is written where columns are neither converted nor dates, so that older versions can read it.
+_PLAIN_VERSION = 1
 
 # A committee of a million named columns has an index of about 200 MB.
 _LARGEST_INDEX = 1 << 29
@@ -31,7 +33,7 @@ def write_index(content: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes
     body = {**content, "files": listed}
     written = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": _PLAIN_VERSION if _is_plain(content) else FORMAT_VERSION,
         "minmargin": __version__,
         "sha256": _checksum(body),
         "content": body,
@@ -46,11 +48,11 @@ def read_index(folder: Path) -> Fields:
     if top.get("format", str) != FORMAT:
         raise damaged(path, f"it does not begin with the format {FORMAT!r}")
     version = top.size("format_version")
-    if version != FORMAT_VERSION:
+    if version not in {_PLAIN_VERSION, FORMAT_VERSION}:
         written_by = top.get("minmargin", str)
         raise InputError(
             f"{str(path)!r} has format version {version}, written by minmargin {written_by[:40]}, and minmargin "
-            f"{__version__} reads version {FORMAT_VERSION}. Use the minmargin that wrote it, or a newer one."
+            f"{__version__} reads versions up to {FORMAT_VERSION}. Use the minmargin that wrote it, or a newer one."
         )
     content = top.get("content", dict)
     try:
@@ -98,6 +100,11 @@ def read_bounded(path: Path, most: int) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise damaged(path, f"it cannot be read ({error.strerror})") from error
+
+
+def _is_plain(content: Mapping[str, Any]) -> bool:
+    columns = content["intake"]["columns"] or []
+    return all(column["conversion"] is None and column["kind"] != "date" for column in columns)
 
 
 def _parse(folder: Path) -> Any:

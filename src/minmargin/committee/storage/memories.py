@@ -14,6 +14,7 @@ from minmargin.committee.provenance import Provenance
 from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
+from minmargin.data.conversion import Conversion, Marks, Purpose
 from minmargin.data.given import GivenIntake
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
@@ -89,7 +90,25 @@ def read_intake(fields: Fields) -> Intake:
 def _column(fields: Fields) -> Column:
     kind: Kind = fields.choice("kind", get_args(Kind))
     width = None if fields.optional("width", int) is None else fields.size("width")
-    return Column(fields.get("name", str), kind, fields.get("type_name", str), width)
+    return Column(fields.get("name", str), kind, fields.get("type_name", str), width, _conversion(fields))
+
+
+def _conversion(fields: Fields) -> Conversion | None:
+    """Return what becomes of a column's values; committees of earlier versions say nothing of it."""
+    if fields.optional("conversion", dict) is None:
+        return None
+    given = fields.inner("conversion")
+    of_marks = given.inner("marks")
+    written = (
+        of_marks.get("decimal", str),
+        of_marks.get("thousands", str),
+        tuple(of_marks.each("missing", str)),
+    )
+    try:
+        marks = Marks(*written)
+    except InputError as error:
+        raise given.wrong(str(error)) from error
+    return Conversion(given.choice("to", get_args(Purpose)), marks, given.get("date_format", str))
 
 
 def describe_choice(choice: Choice | None) -> dict[str, Any] | None:

@@ -1,0 +1,187 @@
+"""Conversions: what becomes of the values of a column before a learner sees them.
+
+Numbers may be texts with a decimal comma, whole numbers may be codes, "?" may stand for nothing. A value that does not
+fit is an error with its row, never another value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from minmargin.errors import InputError
+
+#: What a column may be read as. A category is one of a few values, a text is read word by word.
+Purpose: TypeAlias = Literal["number", "category", "text", "date"]
+
+#: What stands for a missing number in a file of texts, whatever is declared: as in pyarrow's CSV reader.
+NO_NUMBERS = ("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null")
+
+#: The form of dates as 2026-11-16, also with a time, and a zone.
+ISO = "ISO"
+
+_BLANKS = " \u00a0\u202f"  # where the mark for thousands is a blank, any of these
+_PADDED = r"^[+-]?0\d+$"  # whole numbers that begin with a zero
+_DAY, _TIME = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks in texts that stand for numbers, or for nothing.
+
+    Attributes:
+        decimal: what comes before the decimals.
+        thousands: what may stand between groups of three digits; empty: nothing.
+        missing: texts that stand for a missing value.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise an error if numbers could be read in two ways."""
+        if self.decimal not in {".", ","}:
+            raise InputError(f"decimal={self.decimal!r} must be '.' or ','.")
+        if self.thousands not in {"", ".", ",", "'", " "} or self.thousands == self.decimal:
+            raise InputError(
+                f"thousands={self.thousands!r} must be one of '.', ',', \"'\" and ' ', and not the decimal mark "
+                f"({self.decimal!r})."
+            )
+
+    @property
+    def number(self) -> str:
+        """The regular expression of a number."""
+        decimal, between = re.escape(self.decimal), f"[{re.escape(self._between)}]"
+        whole = rf"(\d+|\d{{1,3}}({between}\d{{3}})+)" if self.thousands else r"\d+"
+        return rf"^[+-]?({whole}({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?$"
+
+    @property
+    def _between(self) -> str:
+        return _BLANKS if self.thousands == " " else self.thousands
+
+    def plain(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return texts that stand for numbers in the one way that every reader knows."""
+        for mark in self._between:
+            texts = pc.replace_substring(texts, mark, "")
+        return pc.replace_substring(texts, self.decimal, ".")
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What becomes of the values of a column before a learner sees them.
+
+    Attributes:
+        to: what they are read as.
+        marks: in the texts that they are.
+        date_format: of dates that are texts: ISO, or as for `datetime.strptime`.
+    """
+
+    to: Purpose
+    marks: Marks = Marks()
+    date_format: str = ISO
+
+    def __call__(self, values: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
+        """Return the values as they are read; `where` names the cell at a place, for the error if it does not fit."""
+        read, left = self._read(values)
+        wrong = pc.and_(pc.is_null(read), pc.is_valid(left)).to_numpy()
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise InputError(
+                f"{where(place)} holds {values[place].as_py()!r}, which is no {self._wanted()}. "
+                "Mend it, or declare what it stands for with missing=[...]."
+            )
+        return read
+
+    def fits(self, values: pa.ChunkedArray) -> bool:
+        """Return whether there are values, and all can be read so without a doubt: 007 is a name."""
+        read, left = self._read(values)
+        n_left = len(left) - left.null_count
+        padded = (
+            self.to == "number"
+            and is_text(left.type)
+            and pc.any(pc.match_substring_regex(left, _PADDED)).as_py()
+        )
+        return n_left > 0 and len(read) - read.null_count == n_left and not padded
+
+    def _read(self, values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """Return values as they are read, null where that cannot be, and those that must be: all but missing ones."""
+        kind = values.type
+        if self.to == "date" and pa.types.is_temporal(kind):
+            return values.cast(pa.timestamp("us")), values
+        if self.to == "number" and not is_text(kind):
+            left = self._without_missing(values, as_text(values))
+            return left.cast(pa.float64()), left
+        texts = as_text(values)
+        if self.to in {"category", "text"}:
+            left = self._without_missing(texts, texts)
+            return left, left
+        trimmed = pc.utf8_trim_whitespace(texts)
+        left = self._without_missing(trimmed, trimmed, NO_NUMBERS)
+        return (_numbers(left, self.marks) if self.to == "number" else _dates(left, self.date_format)), left
+
+    def _without_missing(
+        self, values: pa.ChunkedArray, texts: pa.ChunkedArray, more: tuple[str, ...] = ()
+    ) -> pa.ChunkedArray:
+        marks = pa.array([*self.marks.missing, *more], pa.string())
+        if not len(marks):
+            return values
+        missing = pc.is_in(pc.utf8_trim_whitespace(texts), value_set=marks)
+        return pc.if_else(missing, pa.scalar(None, values.type), values)
+
+    def _wanted(self) -> str:
+        if self.to == "date":
+            return "date" if self.date_format == ISO else f"date of the form {self.date_format}"
+        between = f" and {self.marks.thousands!r} between thousands" if self.marks.thousands else ""
+        return f"number with {self.marks.decimal!r} before decimals{between}"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a column of this type holds texts, or nothing."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind))
+
+
+def as_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values as texts; whole numbers without decimals, also where gaps have made floats of them."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type):
+        known = values.drop_null()
+        known = known.filter(pc.is_finite(known))
+        if pc.all(pc.equal(pc.floor(known), known)).as_py() is not False:
+            values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type)).cast(pa.int64())
+    return values.cast(pa.string())
+
+
+def _numbers(texts: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray:
+    fits = pc.match_substring_regex(texts, marks.number)
+    return marks.plain(pc.if_else(fits, texts, pa.scalar(None, pa.string()))).cast(pa.float64())
+
+
+def _dates(texts: pa.ChunkedArray, date_format: str) -> pa.ChunkedArray:
+    if date_format != ISO:
+        return pc.strptime(texts, format=date_format, unit="us", error_is_null=True)
+    nothing = pa.scalar(None, pa.string())
+    zoned = pc.if_else(
+        pc.match_substring_regex(texts, rf"^{_DAY}{_TIME}(Z|[+-]\d{{2}}:?\d{{2}})$"), texts, nothing
+    )
+    plain = pc.if_else(pc.match_substring_regex(texts, f"^{_DAY}({_TIME})?$"), texts, nothing)
+    try:
+        with_zone = zoned.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+        return pc.coalesce(plain.cast(pa.timestamp("us")), with_zone)
+    except pa.ArrowInvalid:  # such as the 31st of June: one by one it takes longer
+        return pa.chunked_array([[_moment(each) for each in texts.to_pylist()]], pa.timestamp("us"))
+
+
+def _moment(text: str | None) -> object:
+    try:
+        return None if text is None else pa.scalar(text).cast(pa.timestamp("us")).as_py()
+    except pa.ArrowInvalid:
+        return None

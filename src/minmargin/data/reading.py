@@ -1,0 +1,168 @@
+"""How columns are to be read: what the caller says of them.
+
+Tables come from spreadsheets, databases and surveys, and their types do not tell all. What is declared here holds for
+the labeled set and for every row of the pool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from minmargin.data.conversion import ISO, NO_NUMBERS, Conversion, Marks, Purpose, as_text, is_text
+from minmargin.errors import InputError, listing
+
+#: Ways of writing days that are not ISO's, and how to parse them. A time may follow.
+_DAYS = {
+    r"\d{1,2}\.\d{1,2}\.\d{4}": "%d.%m.%Y",
+    r"\d{4}/\d{1,2}/\d{1,2}": "%Y/%m/%d",
+    r"(0?[1-9]|1[0-2])/\d{1,2}/\d{4}": "%m/%d/%Y",
+    r"\d{1,2}/(0?[1-9]|1[0-2])/\d{4}": "%d/%m/%Y",
+}
+#: What a column of texts may be, if marks are declared, in this order.
+_GUESSED: tuple[Purpose, ...] = ("number", "date")
+_TIMES = {"": "", r" \d{1,2}:\d{2}": " %H:%M", r" \d{1,2}:\d{2}:\d{2}": " %H:%M:%S"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of the labeled set and of the pool are to be read.
+
+    What is not declared is taken as it comes: numbers as numbers, texts as categories.
+
+    >>> Reading(category=["zip"], decimal=",", thousands=".", missing=["?"]).declared("zip")
+    'category'
+
+    Args:
+        number: columns of numbers, which may be texts.
+        category: columns whose values are names, also if these are numbers, such as codes.
+        text: columns of free text. Only `learner="text"` reads them; others leave them out.
+        date: columns of dates; a mapping gives the form of each, as for `datetime.strptime`. With `preprocess="auto"`,
+            year, month, weekday, hour and the days passed become features.
+        drop: columns that are no features.
+        decimal: what comes before decimals in numbers that are texts: "." or ",".
+        thousands: what may stand between groups of three digits in them.
+        missing: texts that stand for a missing value.
+    """
+
+    number: Iterable[str] | str = ()
+    category: Iterable[str] | str = ()
+    text: Iterable[str] | str = ()
+    date: Mapping[str, str] | Iterable[str] | str = ()
+    drop: Iterable[str] | str = ()
+    decimal: str = "."
+    thousands: str = ""
+    missing: Iterable[str] | str = ()
+    marks: Marks = field(init=False, repr=False, compare=False)
+    _formats: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Raise an error if a column is declared twice."""
+        formats = dict(self.date) if isinstance(self.date, Mapping) else {}
+        for name in ("number", "category", "text", "date", "drop", "missing"):
+            object.__setattr__(self, name, _names(getattr(self, name)))
+        object.__setattr__(self, "_formats", formats)
+        object.__setattr__(self, "marks", Marks(self.decimal, self.thousands, tuple(self.missing)))
+        names = [each for _, columns in self._columns() for each in columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(f"Column {twice[0]!r} is declared twice. Declare each column once.")
+
+    def _columns(self) -> list[tuple[str, tuple[str, ...]]]:
+        kinds = ("number", "category", "text", "date", "drop")
+        return [(kind, tuple(getattr(self, kind))) for kind in kinds]
+
+    def declared(self, column: str) -> str | None:
+        """Return what a column is declared as, "drop" among it; None if nothing is said of it."""
+        return next((kind for kind, columns in self._columns() if column in columns), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns of which anything is said."""
+        return tuple(name for _, columns in self._columns() for name in columns)
+
+    def conversion(self, column: str, values: pa.ChunkedArray) -> Conversion | None:
+        """Return what is to become of a column of the labeled set; None: nothing.
+
+        It is declared, or there are marks: then columns of texts may be of numbers or dates.
+        """
+        declared = self.declared(column)
+        if declared == "date":
+            return Conversion(
+                "date", self.marks, self._formats.get(column) or _date_format(column, values, self.marks)
+            )
+        if declared in {"number", "category", "text"}:
+            return Conversion(cast("Purpose", declared), self.marks)
+        if not is_text(values.type):
+            numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+            return Conversion("number", self.marks) if numeric else None
+        for purpose in _GUESSED:
+            found = Conversion(purpose, self.marks)
+            if found.fits(values):
+                return found
+        return Conversion("category", self.marks)
+
+    def is_silent_on(self, column: str) -> bool:
+        """Return whether a column is taken as it comes, whatever its values are."""
+        return self.marks == Marks() and self.declared(column) is None
+
+    def labels(self, values: nw.Series[Any]) -> Any:
+        """Return labels in their own container, without those that stand for none."""
+        if not self.marks.missing:
+            return values.to_native()
+        marks = set(self.marks.missing)
+        return [
+            None if isinstance(each, str) and each.strip() in marks else each for each in values.to_list()
+        ]
+
+    def left_as_text(self, names: Iterable[str]) -> set[str]:
+        """Return the columns of a CSV file whose types are not to be guessed: what is declared reads the texts."""
+        return set(self.names) if self.marks == Marks() else set(names)
+
+    def describe(self) -> dict[str, object]:
+        """Return what a manifest, or a campaign's settings, record of it: what is not as usual."""
+        found = {kind: list(columns) for kind, columns in self._columns() if columns}
+        if self._formats:
+            found["date"] = dict(self._formats)  # type: ignore[assignment]  # a form for each
+        usual = {"decimal": ".", "thousands": "", "missing": ()}
+        marks = {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
+        return {
+            **found,
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in marks.items()},
+        }
+
+
+def _names(given: Mapping[str, str] | Iterable[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _date_format(column: str, values: pa.ChunkedArray, marks: Marks) -> str:
+    """Return the form of dates that were declared without one, or say that it cannot be told."""
+    if pa.types.is_temporal(values.type) or Conversion("date", marks).fits(values):
+        return ISO
+    texts = pc.utf8_trim_whitespace(as_text(values)).drop_null()
+    known = [each for each in texts.to_pylist() if each not in {*NO_NUMBERS, *marks.missing}]
+    fitting = []
+    for days, of_days in _DAYS.items():
+        for time, of_time in _TIMES.items():
+            form = Conversion("date", marks, of_days + of_time)
+            if known and all(re.fullmatch(days + time, each) for each in known) and form.fits(values):
+                fitting.append(form.date_format)
+    example = known[0] if known else ""
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise InputError(
+            f"Column {column!r} has dates such as {example!r}, which may be of the form {listing(fitting)}. "
+            f"Say which, with date={{{column!r}: {fitting[0]!r}}}."
+        )
+    raise InputError(
+        f"Column {column!r} is declared a date, and its values, such as {example!r}, are of no form that is known "
+        f"without being told. Say which, with date={{{column!r}: '%d %b %Y'}}."
+    )

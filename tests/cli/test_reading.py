@@ -1,0 +1,95 @@
+"""Flags on how columns are read: those of `Reading`, and errors that name them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import minmargin as mm
+
+RNG = np.random.default_rng(0)
+AGE, WAGE = RNG.integers(18, 90, 200), RNG.normal(40, 9, 200).round(2)
+SHEET = pd.DataFrame(
+    {
+        "wage": [str(each).replace(".", ",") for each in WAGE],
+        "code": RNG.integers(1, 5, 200),
+        "day": (pd.Timestamp("2024-01-01") + pd.to_timedelta(AGE, "D")).strftime("%d/%m/%Y"),
+        "noise": RNG.normal(size=200),
+        "y": np.where(RNG.random(200) < 0.1, "n/a", np.where(WAGE > 40, "yes", "no")),
+    }
+)
+FLAGS = [
+    "--decimal",
+    ",",
+    "--missing",
+    "?,n/a",
+    "--category",
+    "code",
+    "--date",
+    "day=%d/%m/%Y",
+    "--drop",
+    "noise",
+]
+
+
+@pytest.fixture
+def sheets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    SHEET[:80].query("y != 'n/a'").to_csv("labeled.csv", sep=";", index=False)
+    SHEET[80:].drop(columns="y").to_csv("pool.csv", sep=";", index=False)
+
+
+def select(*flags):
+    line = "select --labeled labeled.csv --label-column y --pool pool.csv --batch-size 9 --out batch.csv --seed 0"
+    return [*line.split(), "--n-models", "5", *flags]
+
+
+def test_flags_are_the_arguments_of_reading(sheets, minmargin):
+    code, _, err = minmargin(*select(*FLAGS))
+    assert (code, err) == (0, "")
+    reading = mm.Reading(
+        decimal=",", missing=["?", "n/a"], category="code", date={"day": "%d/%m/%Y"}, drop="noise"
+    )
+    same = mm.select(
+        "labeled.csv", "y", "pool.csv", 9, preprocess="auto", reading=reading, n_models=5, random_state=0
+    )
+    assert pd.read_csv("batch.csv")["row"].tolist() == same.rows.tolist()
+
+
+def test_compare_takes_them_too_and_its_settings_record_them(sheets, minmargin):
+    line = "compare --labeled labeled.csv --label-column y --out curves --n-draws 2 --n-labeled 20 --batch-sizes 5"
+    code, out, err = minmargin(
+        *line.split(), "--n-models", "2", "--strategies", "margin,random", "--json", *FLAGS
+    )
+    assert (code, err) == (0, "")
+    assert '"decimal": ","' in out
+
+
+def test_numbers_that_are_texts_in_the_pool_are_refused(sheets, minmargin):
+    labeled = pd.read_csv("labeled.csv", sep=";", decimal=",")
+    labeled.to_csv("labeled.csv", sep=";", index=False)
+    pool = pd.read_csv("pool.csv", sep=";", decimal=",").astype({"wage": str})
+    pool.loc[100, "wage"] = "41,5"
+    pool.to_csv("pool.csv", sep=";", index=False)
+    code, _, err = minmargin(*select("--drop", "day"))
+    assert code == 1
+    assert err == (
+        "minmargin: Column 'wage' is Float64 in the labeled set but String in the pool. Cast it to the same type in "
+        "both.\n"
+    )
+
+
+def test_dates_of_two_forms_are_asked_about_with_the_flag(sheets, minmargin):
+    pd.read_csv("labeled.csv", sep=";").assign(day="03/04/2024").to_csv("labeled.csv", sep=";", index=False)
+    code, _, err = minmargin(*select("--decimal", ",", "--date", "day"))
+    assert code == 1
+    assert err == (
+        "minmargin: Column 'day' has dates such as '03/04/2024', which may be of the form '%m/%d/%Y', '%d/%m/%Y'. Say "
+        "which, with --date day=%m/%d/%Y.\n"
+    )
+
+
+def test_a_date_column_is_named_once(sheets, minmargin):
+    code, _, err = minmargin(*select("--date", "day,day=%d"))
+    assert (code, err) == (1, "minmargin: --date names 'day' twice. Name each column once.\n")
