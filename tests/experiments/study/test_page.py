@@ -13,6 +13,7 @@ from minmargin.experiments.study.cells import SCHEMA
 from minmargin.experiments.study.facts import read_facts
 from minmargin.experiments.study.page import SECTIONS, make_page, read_words, write_page
 from minmargin.experiments.study.parts import read_results
+from minmargin.experiments.study.penalties import AUTO, PENALTIES, STRATEGIES
 from minmargin.experiments.study.pictures import draw_ranks, joined
 from minmargin.experiments.study.ranks import rank
 from minmargin.experiments.study.variants import VARIED
@@ -26,8 +27,9 @@ def made_up_results():
     """Results in which strategies are apart by the same in each cell, and committee is 2 points ahead of all.
 
     On a9a, passing over copies gains a point on average. Of the variants, spread is best to choose, power0 to confirm.
+    C="auto" gains two points on a9a, and on mnist it loses one or gains one in turns.
     """
-    return pa.Table.from_pylist([*played(), *distinct(), *varied()], schema=SCHEMA)
+    return pa.Table.from_pylist([*played(), *distinct(), *varied(), *penalized()], schema=SCHEMA)
 
 
 def played():
@@ -76,6 +78,25 @@ def varied():
     ]
 
 
+def penalized():
+    rows = [
+        {**row, "way": PENALTIES, "strategy": strategy, "accuracy": 0.6 + 0.01 * row["draw"]}
+        for row in played()
+        if (row["way"], row["strategy"]) == ("logistic", "random") and row["problem"] in {"a9a", "mnist"}
+        for strategy in STRATEGIES
+    ]
+    rows += [{**row, "strategy": "none", "batch_size": 0} for row in rows if row["strategy"] == STRATEGIES[0]]
+    return rows + [
+        {
+            **row,
+            "strategy": row["strategy"] + AUTO,
+            "accuracy": row["accuracy"] + (0.02 if row["problem"] == "a9a" else 0.01 * (-1) ** row["draw"]),
+            "seconds": 2.0,
+        }
+        for row in rows
+    ]
+
+
 @pytest.fixture(scope="module")
 def made():
     words = {"in short": "Committee is best.", "logistic": "It is *clear*."}
@@ -119,11 +140,25 @@ def test_words_are_put_into_their_places(made):
 def test_passing_over_copies_is_compared_with_not_doing_so(made):
     """A point on average, 1.2 and 0.8 in turns: in pairs, the differences between draws cancel out."""
     page, _ = made
-    copies = page[page.index("## Copies of rows") : page.index("## What was tried")]
+    copies = page[page.index("## Copies of rows") : page.index("## The penalty")]
     assert "| margin | +1.00 [+0.77, +1.23] | 1-0 | 1-0 | +1.00 [+0.77, +1.23] |" in copies
     assert "margin+distinct" not in page[: page.index("## Copies of rows")]
     assert "| a9a (20% copies) |" in copies
     assert "random" not in copies
+
+
+def test_a_chosen_penalty_is_compared_with_the_usual_one(made):
+    """Two points in each draw are clear, a point up and down in turns is not; in the mean, it is one point."""
+    page, _ = made
+    section = page[page.index("## The penalty") : page.index("## What was tried")]
+    assert "A problem has 4 draws" in section
+    clear = "| a9a | 2 | **+2.00 [+2.00, +2.00]** | 0.00 [0.00, 0.00] | 0.000 [0.000, 0.000] |"
+    assert f"{clear} +2.00 (random, 500 + 100) | 0.50 | 2.00 |" in section
+    assert "| mnist |  | 0.00 [-1.84, +1.84] | 0.00 [0.00, 0.00] |" in section
+    overall = next(line for line in section.splitlines() if line.startswith("| accuracy, points |"))
+    assert overall == (
+        "| accuracy, points | +1.00 [+0.43, +1.57] | 1-0 | 1-0 | 1-0 | 1-0 | +1.00 [+0.43, +1.57] |"
+    )
 
 
 def test_variants_have_a_table_for_each_half(made):

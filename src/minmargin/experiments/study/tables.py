@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from minmargin.compare.statistics import decide
 from minmargin.experiments.paper.page.tables import table
 from minmargin.experiments.study.copies import Pair
 from minmargin.experiments.study.grid import Grid
 from minmargin.experiments.study.metrics import METRICS, SHOWN, Shown
+from minmargin.experiments.study.penalties import Compared
 from minmargin.experiments.study.problems import half_of
 from minmargin.experiments.study.summary import (
     CLEAR_ERRORS,
@@ -68,7 +70,7 @@ def list_gains(summary: Summary, metric: str) -> str:
             *_of_line(line, shown),
             "" if np.isnan(line.rank) else f"{line.rank:.2f}",
             f"{line.seconds:.1f}",
-            _from_to(line.draws),
+            from_to(line.draws),
         )
         for line in summary.lines
     ]
@@ -110,7 +112,7 @@ def list_sizes(grid: Grid) -> str:
 def count_draws(grid: Grid, half: str | None = None) -> str:
     """Return how many draws the problems were played with, by whichever strategy."""
     counts = (grid if half is None else _of_half(grid, half)).count_draws().max(axis=0).tolist()
-    return _from_to((min(counts, default=0), max(counts, default=0)))
+    return from_to((min(counts, default=0), max(counts, default=0)))
 
 
 def list_variants(grid: Grid, half: str, meanings: Mapping[str, str], *, of: str) -> str:
@@ -150,6 +152,51 @@ def list_copies(pairs: Sequence[Pair], metric: str, facts: Mapping[str, Mapping[
     return table((f"distinct minus not, {shown.unit} of {shown.name}", "all cells", *_COUNTED, *titles), rows)
 
 
+def list_penalties(
+    compared: Mapping[str, Compared], seconds: Mapping[str, tuple[float, float]], facts: Mapping[str, Any]
+) -> str:
+    """Return a row for each problem, the largest gain in accuracy first: what `C="auto"` gains over C = 1."""
+    first = compared[METRICS[0].name]
+    metrics = [f"{SHOWN[metric].name}, {SHOWN[metric].unit}" for metric in compared]
+    rows = []
+    for number in np.argsort(-first.by_problem.mean, kind="stable").tolist():
+        problem = first.problems[number]
+        cell, strategy, lowest = first.worst[number]
+        usual, auto = seconds[problem]
+        rows.append(
+            (
+                problem,
+                f"{facts[problem]['classes']}" if problem in facts else "",
+                *(_told(each, number, SHOWN[metric]) for metric, each in compared.items()),
+                f"{show(lowest, SHOWN[METRICS[0].name])} ({strategy}, {cell.n_labeled} + {cell.batch_size:,})",
+                f"{usual:.2f}",
+                f"{auto:.2f}",
+            )
+        )
+    head = ("auto minus 1", "classes", *metrics, "lowest cell, accuracy", "seconds, C = 1", 'seconds, "auto"')
+    return table(head, rows)
+
+
+def list_penalties_overall(compared: Mapping[str, Compared]) -> str:
+    """Return a row for each metric: what `C="auto"` gains over C = 1 in all, and how often it is told from it."""
+    rows = []
+    for metric, each in compared.items():
+        shown = SHOWN[metric]
+        decided = decide(each.by_problem)
+        rows.append(
+            (
+                f"{shown.name}, {shown.unit}",
+                _ends(each.overall, shown),
+                f"{(decided > 0).sum()}-{(decided < 0).sum()}",
+                *(_counts(told)[0] for told in each.told.values()),
+                *(_ends(found, shown) for found in each.by_size.values()),
+            )
+        )
+    any_one = next(iter(compared.values()))
+    head = ("auto minus 1", "all cells", "problems", *(f"cells, {name}" for name in any_one.told))
+    return table((*head, *(f"{n_labeled} + {size:,}" for n_labeled, size in any_one.by_size)), rows)
+
+
 def show(value: float, shown: Shown) -> str:
     """Return a difference of a metric in its unit, with its sign; 0 has none.
 
@@ -172,7 +219,7 @@ def _of_line(line: Line, shown: Shown) -> tuple[str, ...]:
     )
 
 
-def _from_to(ends: tuple[int, int]) -> str:
+def from_to(ends: tuple[int, int]) -> str:
     """Return a number, or the lowest and the highest of several."""
     return f"{ends[0]}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
@@ -184,6 +231,13 @@ def _counts(count: Count) -> tuple[str, str]:
 def _ends(found: Estimate | Line, shown: Shown) -> str:
     mean = found.gain if isinstance(found, Line) else found.mean
     return f"{show(mean, shown)} [{show(found.low, shown)}, {show(found.high, shown)}]"
+
+
+def _told(compared: Compared, number: int, shown: Shown) -> str:
+    """Return the difference of a problem, in bold where it is clear."""
+    found = compared.by_problem.cell(number)
+    ends = _ends(Estimate(float(found.mean), float(found.low), float(found.high)), shown)
+    return f"**{ends}**" if decide(compared.by_problem)[number] else ends
 
 
 def _of_half(grid: Grid, half: str) -> Grid:
