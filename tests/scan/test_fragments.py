@@ -166,6 +166,18 @@ def test_a_fragment_that_comes_twice_counts_once():
     assert there.manifest["pool"]["rows"] == len(POOL)
 
 
+def test_of_several_fragments_that_fail_the_first_is_told_of():
+    pool = POOL.copy()
+    pool[[450, 777, 1200, 1500], 5] = np.nan
+    messages = set()
+    for how in ({}, {"engine": Elsewhere()}, {"engine": Elsewhere(twice=True)}):
+        with pytest.raises(InputError) as raised:
+            trained().select(pool, 30, **how)
+        messages.add(str(raised.value))
+    assert len(messages) == 1
+    assert "row 450" in messages.pop()
+
+
 def test_a_stream_cannot_be_cut():
     committee = trained()
     with pytest.raises(InputError, match="can be read once"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,6 +154,35 @@ def test_the_same_batch_however_it_is_read(data):
             {},
         ),
         (
+            (
+                "Pool row 1: the probabilities sum up to 2, not to 1. Are they of 2 models? Then give one array for "
+                "each model, or one list of columns for each with columns=[...]. If not, divide each row by its sum."
+            ),
+            [[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.9, 0.1]],
+            {},
+        ),
+        (
+            "Pool row 0: the probabilities sum up to 2, not to 1. " + DIVIDE,  # 3 columns are not of 2 models
+            [[0.9, 0.9, 0.2]],
+            {},
+        ),
+        (
+            "Pool row 0: the probabilities sum up to 2, not to 1. " + DIVIDE,  # no model says 1.5
+            [[1.5, 0.5, 0.0, 0.0]],
+            {},
+        ),
+        (
+            "Pool row 0: the probabilities of model 1 sum up to 0.9, not to 1. "
+            + DIVIDE,  # model 0 errs further on
+            [[[0.5, 0.5], [0.5, np.nan]], [[0.5, 0.4], [0.5, 0.5]]],
+            {},
+        ),
+        (
+            "Pool row 0: feature 1 is inf. Replace it, or leave the row out.",  # probabilities err further on
+            [[0.5, 0.5], [0.5, 0.6]],
+            {"features": [[1.0, np.inf], [1.0, 1.0]]},
+        ),
+        (
             "Pool row 0: the probabilities have nan for class number 1. Give a finite number, or leave the row out.",
             [[0.5, np.nan], [0.5, 0.5]],
             {},
@@ -257,6 +288,34 @@ def test_the_same_batch_however_it_is_read(data):
 )
 def test_what_cannot_be_meant(message, probabilities, options):
     refused(message, probabilities, 1, **options)
+
+
+@pytest.mark.parametrize("strategy", ["min-margin", "power-margin", "mean-margin"])
+@pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.parametrize("chunk_size", [1_000, 9_000, 1 << 20])
+@pytest.mark.parametrize("way", ["array", "frame", "file", "chunks", "checkpoint"])
+def test_of_several_rows_that_cannot_be_meant_the_first_is_named(way, chunk_size, n_jobs, strategy, tmp_path):
+    P = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 60_000)
+    for place, row in enumerate([3_333, 3_334, 9_000, 20_000, 40_000, 59_999]):
+        P[row, 0] = np.nan if place % 2 else 2.0
+    first = P[3_333].sum()
+    frame = pa.table({name: P[:, place] for place, name in enumerate("abc")})
+    if way in {"file", "checkpoint"}:
+        pq.write_table(frame, tmp_path / "told.parquet", row_group_size=7_000)
+    refused(
+        f"Pool row 3,333: the probabilities sum up to {first:.6g}, not to 1. " + DIVIDE,
+        {
+            "array": P,
+            "frame": frame,
+            "chunks": (part for part in np.array_split(P, 9)),
+        }.get(way, tmp_path / "told.parquet"),
+        50_000,
+        strategy=strategy,
+        n_jobs=n_jobs,
+        chunk_size=chunk_size,
+        checkpoint=tmp_path / "found" if way == "checkpoint" else None,
+        random_state=SEED,
+    )
 
 
 def test_rows_that_noise_leaves_out_are_named_by_their_own_number():

@@ -85,6 +85,7 @@ class GivenScorer:
 
     def check_rows(self, X: NDArray[Any], rows: NDArray[np.int64] | range) -> None:
         """Raise an error that names the first row with class scores, or features, which cannot be meant."""
+        wrong = ~np.isfinite(X[:, self._first_feature :]).all(axis=1)
         if looks_wrong(
             X,
             self._n_models,
@@ -94,42 +95,74 @@ class GivenScorer:
             tolerance=SUM_TOLERANCE,
         ):
             for model in range(self._n_models):
-                self._check_scores(self._given(X, model), model, rows)
-        wrong = ~np.isfinite(X[:, self._first_feature :])
+                wrong |= self._are_wrong(self._given(X, model))
         if wrong.any():
-            row, feature = map(int, np.argwhere(wrong)[0])
-            value = X[row, self._first_feature + feature]
-            raise InputError(
-                f"Pool row {rows[row]:,}: feature {feature:,} is {value}. Replace it, or leave the row out."
-            )
+            place = int(wrong.argmax())
+            raise InputError(f"Pool row {rows[place]:,}: {self._fault(X[place])}")
 
-    def _check_scores(self, given: NDArray[Any], model: int, rows: NDArray[np.int64] | range) -> None:
-        never = ~(given < np.inf)  # NaN too
-        if self.values == "probabilities":
-            never |= given < 0
-        if never.any():
-            row, column = map(int, np.argwhere(never)[0])
-            fix = _LOGITS if given[row, column] < 0 else "Give a finite number, or leave the row out."
-            raise InputError(
-                f"Pool row {rows[row]:,}: {self._whose(model)} have {given[row, column]} for class number {column}. "
-                f"{fix}"
-            )
+    def _are_wrong(self, given: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return (n,) which rows have class scores of a model that cannot be meant."""
+        wrong = np.asarray(self._never(given).any(axis=1))
+        fine = np.flatnonzero(~wrong)
         if self.values == "logits":
-            lost = np.flatnonzero(given.max(axis=1) == -np.inf)
-            if len(lost):
-                raise InputError(
-                    f"Pool row {rows[lost[0]]:,}: {self._whose(model)} are all -inf. Give finite numbers."
-                )
-            return
+            wrong[fine] = given[fine].max(axis=1) == -np.inf
+        else:
+            wrong[fine] = ~self._sum_up_to_1(given[fine])
+        return wrong
+
+    def _never(self, given: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which numbers are none that a model gives."""
+        never: NDArray[np.bool_] = ~(given < np.inf)  # NaN too
+        return never | (given < 0) if self.values == "probabilities" else never
+
+    def _sum_up_to_1(self, given: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.abs(self._sums(given) - 1.0) <= SUM_TOLERANCE
+
+    def _sums(self, given: NDArray[Any]) -> NDArray[np.float64]:
         sums = np.zeros(len(given))
         for scores in self._class_scores_of(given).T:
             sums += scores
-        off = np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)
-        if len(off):
-            raise InputError(
-                f"Pool row {rows[off[0]]:,}: {self._whose(model)} sum up to {sums[off[0]]:.6g}, not to 1. Divide "
-                f"each row by its sum. {_LOGITS}"
+        return sums
+
+    def _fault(self, row: NDArray[Any]) -> str:
+        """Return what is wrong with a row, and how to mend it."""
+        X = row[np.newaxis]
+        for model in range(self._n_models):
+            given = self._given(X, model)
+            if self._are_wrong(given)[0]:
+                return f"{self._whose(model)} {self._fault_of_model(given)}"
+        feature = int(np.isfinite(row[self._first_feature :]).argmin())
+        value = row[self._first_feature + feature]
+        return f"feature {feature:,} is {value}. Replace it, or leave the row out."
+
+    def _fault_of_model(self, given: NDArray[Any]) -> str:
+        """Return what is wrong with a model's class scores of one row, (1, C)."""
+        never = np.flatnonzero(self._never(given[0]))
+        if len(never):
+            value = given[0, never[0]]
+            fix = _LOGITS if value < 0 else "Give a finite number, or leave the row out."
+            return f"have {value} for class number {never[0]}. {fix}"
+        if self.values == "logits":
+            return "are all -inf. Give finite numbers."
+        total = float(self._sums(given)[0])
+        return f"sum up to {total:.6g}, not to 1. {self._fix_of_sum(given, total)}"
+
+    def _fix_of_sum(self, given: NDArray[Any], total: float) -> str:
+        """Return how to mend a row that sums up to another number than 1: to K, if K models stand side by side."""
+        n_models = round(total)
+        side_by_side = (
+            n_models > 1
+            and self.n_classes % n_models == 0
+            and self.n_classes > n_models
+            and abs(total - n_models) <= n_models * SUM_TOLERANCE
+            and self._class_scores_of(given).max() <= 1.0 + SUM_TOLERANCE
+        )
+        if side_by_side:
+            return (
+                f"Are they of {n_models} models? Then give one array for each model, or one list of columns for each "
+                "with columns=[...]. If not, divide each row by its sum."
             )
+        return f"Divide each row by its sum. {_LOGITS}"
 
     def _whose(self, model: int) -> str:
         if self._n_models == 1:

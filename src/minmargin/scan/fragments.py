@@ -32,11 +32,12 @@ class Order(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """What a fragment gave: the lowest of its rows for each shortlist, and how many rows that took."""
+    """What a fragment gave: the lowest of its rows for each shortlist, and how many rows that took; or an error."""
 
     number: int
     lowest: list[pa.Table]
     counts: Counts
+    error: InputError | None = None
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,13 @@ class FragmentScan:
     stopping: Event | None = None
 
     def __call__(self, order: Order) -> Partial:
-        """Return what a fragment gives."""
-        tops, counts = self.scan.shortlist_fragment(
-            order.fragment, self.shortlists, order.last_places, self.stopping
-        )
+        """Return what a fragment gives; an error of its rows, too, for which nobody needs to scan it again."""
+        try:
+            tops, counts = self.scan.shortlist_fragment(
+                order.fragment, self.shortlists, order.last_places, self.stopping
+            )
+        except InputError as error:
+            return Partial(order.fragment.number, [], Counts(), error)
         return Partial(order.fragment.number, [to_table(top) for top in tops], counts)
 
 
@@ -73,9 +77,12 @@ def shortlist_in_fragments(
         Progressed.nothing(shortlists, seeds) if checkpoint is None else checkpoint.read(shortlists, seeds)
     )
     progress("scanning", state.counts.rows, total)
+    failed: dict[int, InputError] = {}
 
     def orders() -> Iterator[Order]:
         for fragment in fragments:
+            if failed:  # all fragments before it were given out
+                return
             if fragment.number not in state.finished:
                 yield Order(fragment, tuple(top.last_place for top in state.tops))
 
@@ -83,24 +90,35 @@ def shortlist_in_fragments(
     work = FragmentScan(scan.of_fragment(), tuple(shortlists), stopping)
     try:
         for partial in engine.run(work, orders()):
-            state.add(
-                partial.number,
-                [_opened(table, top) for table, top in zip(partial.lowest, state.tops, strict=True)],
-                partial.counts,
-            )
-            if checkpoint is not None:
-                checkpoint.write_if_due(state)
-            progress("scanning", state.counts.rows, total)
+            if partial.error is not None:
+                failed[partial.number] = partial.error
+            else:
+                state.add(
+                    partial.number,
+                    [_opened(table, top) for table, top in zip(partial.lowest, state.tops, strict=True)],
+                    partial.counts,
+                )
+                progress("scanning", state.counts.rows, total)
+                if checkpoint is not None:
+                    checkpoint.write_if_due(state)
+            _raise_first(failed, state)
     except BaseException:  # also for whoever interrupts it
-        if checkpoint is not None:
-            with suppress(
-                InputError
-            ):  # what stopped the scan is what to tell; the state before this one counts
-                checkpoint.write(state)
+        with suppress(InputError):  # what stopped the scan is what to tell; the state before this one counts
+            _write(checkpoint, state)
         raise
+    _write(checkpoint, state)
+    return Shortlisted.of(state.tops, state.counts)
+
+
+def _write(checkpoint: Checkpoint | None, state: Progressed) -> None:
     if checkpoint is not None:
         checkpoint.write(state)
-    return Shortlisted.of(state.tops, state.counts)
+
+
+def _raise_first(failed: dict[int, InputError], state: Progressed) -> None:
+    """Raise the error of the first fragment with one, once those before it are done: which fails first is chance."""
+    if failed and state.finished.issuperset(range(min(failed))):
+        raise failed[min(failed)]
 
 
 def _opened(table: pa.Table, like: TopB) -> TopB:

@@ -18,6 +18,7 @@ from minmargin.compute import Screen, rows_in_small_work
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Block, Frame, Matrix, Rows, blocks, count_rows
 from minmargin.device import Device
+from minmargin.errors import InputError
 from minmargin.execution import Execution, one_thread_each, silent
 from minmargin.learners import Preprocessor, RowChecker, Scorer
 from minmargin.learners.linear import LinearScorer
@@ -355,12 +356,23 @@ class Scan:
             reach=lambda: making.reach(self.models.n_classes),
         )
         blocks = (Block(0, pool.take(each), each) for each in rows)
-        n_decided = sum(
-            part.decided for part in run_locally(work, blocks, effective_n_jobs(execution.n_jobs))
-        )
+        try:
+            n_decided = sum(
+                part.decided for part in run_locally(work, blocks, effective_n_jobs(execution.n_jobs))
+            )
+        except InputError:  # of a row that came early by chance: the first of all is to be named
+            self._check_in_order()
+            raise
         execution.progress("scanning", pool.n_rows, pool.n_rows)
         exclusion = self.matched.exclusion
         return Counts(pool.n_rows, 0 if exclusion is None else exclusion.n_certain, n_decided)
+
+    def _check_in_order(self) -> None:
+        """Raise an error that names the first row of the pool which cannot be scored, if there is one."""
+        pool = self.matched.pool
+        for block in self._blocks(pool.chunks(self.matched.kinds, self.execution.chunk_size), screened=False):
+            _, check = self._candidates(block)
+            check()
 
     def _blocks(self, chunks: Iterable[Rows], *, screened: bool, first_row: int = 0) -> Iterator[Block]:
         least = sizes.FIRST if self.models.scorer.rowwise else None

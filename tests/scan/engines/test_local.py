@@ -52,3 +52,32 @@ def test_an_error_while_reading_is_raised():
 
     with pytest.raises(OSError, match="disk gone"):
         list(run_locally(lambda x: x, items(), 2))
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_of_several_errors_the_first_item_s_is_raised(n_workers):
+    later = threading.Event()
+
+    def work(i):
+        if i == 1:
+            later.wait(5 if n_workers > 1 else 0)  # fails after those behind it
+            raise ValueError("the first")
+        if i > 1:
+            later.set()
+            raise ValueError(f"number {i}")
+        return i
+
+    with pytest.raises(ValueError, match=r"^the first$"):
+        list(run_locally(work, range(20), n_workers))
+
+
+def test_an_error_before_what_cannot_be_read_is_raised():
+    def items():
+        yield 1
+        raise OSError("disk gone")
+
+    def work(i):
+        raise ValueError("it came before")
+
+    with pytest.raises(ValueError, match=r"^it came before$"):
+        list(run_locally(work, items(), 2))

@@ -126,23 +126,41 @@ def run_locally(
 ) -> Iterator[Result]:
     """Return fn of every item, in any order, holding only a few items at a time.
 
-    If the caller stops early, so do threads that look at `stopping`.
+    If several fail, the error is that of the first of them, however many work at a time. If the caller stops early, so
+    do threads that look at `stopping`.
     """
     with one_thread_each(), _steady_warnings(), ThreadPoolExecutor(n_workers) as workers:
-        pending: set[Future[Result]] = set()
+        pending: list[Future[Result]] = []
         try:
-            for item in items:
-                pending.add(workers.submit(fn, item))
-                if len(pending) >= 2 * n_workers:
-                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
+            try:
+                for item in items:
+                    pending.append(workers.submit(fn, item))
+                    if len(pending) >= 2 * n_workers:
+                        yield from _take_done(pending)
+            except Exception:  # in reading an item: those before it may have failed, too
+                _raise_first(pending)
+                raise
             while pending:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
+                yield from _take_done(pending)
         finally:
             if stopping is not None:
                 stopping.set()
             workers.shutdown(wait=True, cancel_futures=True)
+
+
+def _take_done(pending: list[Future[Result]]) -> list[Result]:
+    """Return what is done of the work that waits, at least one piece, and take it out."""
+    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+    if any(future.exception() is not None for future in done):
+        _raise_first(pending)
+    pending[:] = [future for future in pending if future not in done]
+    return [future.result() for future in done]
+
+
+def _raise_first(pending: list[Future[Result]]) -> None:
+    """Raise the error of the first piece of work that fails, if one does."""
+    for future in pending:
+        future.result()
 
 
 @contextmanager
