@@ -120,6 +120,11 @@ class Execution:
         """Whether the pool is read by other processes."""
         return self.engine is not None and self.engine.elsewhere
 
+    @property
+    def reads_here(self) -> bool:
+        """Whether this process reads the whole pool, now."""
+        return self.checkpoint is None and not self.elsewhere
+
 
 def one_thread_each() -> AbstractContextManager[Any]:
     """Return a context in which the matrix libraries use one thread: members and blocks run side by side instead.

@@ -87,6 +87,7 @@ class PartlyLabeled:
         asked = np.array([], dtype=np.int64)
         if matched.exclusion is not None:
             asked = _rows_of(matched.exclusion, matched)
+            matched.exclusion.warn_of_absent(len(asked), read_here=True)
         out = np.union1d(self.places, asked)
         n_left = self.n_rows - len(out)
         if isinstance(batch_size, int) and batch_size > n_left:

@@ -118,6 +118,21 @@ def test_the_summary_tells_how_many(run, monkeypatch, capsys):
     assert "Excluded: 10 rows of the pool." in capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("default")
+def test_ids_that_are_not_in_the_pool_are_pointed_out(run, monkeypatch, capsys):
+    write_pool(IDS["texts"])
+    pq.write_table(pa.table({"doc": ["001", "x", "y"]}), "x.parquet")
+    line = "select --labeled labeled.csv --label-column y --pool pool.parquet --batch-size 5 --out b.csv"
+    more = ["--id-column", "doc", "--exclude", "x.parquet", "--n-models", "3"]
+    monkeypatch.setattr(sys, "argv", ["minmargin", *line.split(), *more])
+    assert cli.run() == 0
+    told = capsys.readouterr()
+    assert "Excluded: 1 row of the pool." in told.out
+    assert told.err == (
+        "minmargin: warning: exclude holds 3 ids, and 2 of them are not in column 'doc' of the pool (such as 'x').\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "more", "told"),
     [
@@ -125,7 +140,7 @@ def test_the_summary_tells_how_many(run, monkeypatch, capsys):
             {"doc": ["001"]},
             [],
             (
-                "'x.parquet' of --exclude has no column 'row' (columns: 'doc'). "
+                "'x.parquet' of exclude has no column 'row' (columns: 'doc'). "
                 "Name the pool's own with --id-column."
             ),
         ),
@@ -133,7 +148,7 @@ def test_the_summary_tells_how_many(run, monkeypatch, capsys):
             {"name": ["001"]},
             ["--id-column", "doc"],
             (
-                "'x.parquet' of --exclude has no column 'doc' or 'id' (columns: 'name'). "
+                "'x.parquet' of exclude has no column 'doc' or 'id' (columns: 'name'). "
                 "Give a batch, or a file with ids."
             ),
         ),
@@ -168,8 +183,7 @@ def test_files_that_do_not_go_together_or_cannot_be_read(run, tmp_path):
     (tmp_path / "z.jsonl").write_text("{not json\n")
     both = ["--id-column", "doc", "--exclude", "x.parquet", "--exclude", "y.parquet"]
     assert run(*both) == (
-        "minmargin: The files of --exclude hold ids of several types ('int64', 'string'). "
-        "Give files with one type.\n"
+        "minmargin: exclude names ids of several types ('int64', 'string'). Give those of one type.\n"
     )
     assert run("--exclude", "none.jsonl") == "minmargin: There is no file or folder 'none.jsonl'.\n"
     assert run("--exclude", "z.jsonl").startswith(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -229,11 +230,14 @@ def select(values, exclude, **more):
 
 
 def test_ids_that_repeat_take_all_their_rows_and_unknown_ones_none():
-    batch = select(pa.array([f"{row // 3}" for row in range(N)]), ["0", "1", "1", "nobody"])
+    told = "exclude holds 3 ids, and 1 of them is not in column 'id' of the pool (such as 'nobody')."
+    with pytest.warns(mm.DataWarning, match=f"^{re.escape(told)}$"):
+        batch = select(pa.array([f"{row // 3}" for row in range(N)]), ["0", "1", "1", "nobody"])
     assert batch.manifest["excluded"] == {"asked": 3, "rows": 6}
 
 
 @pytest.mark.filterwarnings("ignore:.*repeat an id")
+@pytest.mark.filterwarnings("ignore:exclude holds")
 def test_a_missing_id_is_no_id():
     values = pa.array([None if row < 200 else row for row in range(N)])
     assert select(values, [200, 201]).manifest["excluded"] == {"asked": 2, "rows": 2}
@@ -264,11 +268,13 @@ def test_a_missing_id_is_no_id():
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*repeat an id")
+@pytest.mark.filterwarnings("ignore:exclude holds")
 def test_types_that_can_match_do_so_exactly(values, exclude, n_out):
     batch = select(values, exclude)
     assert batch.manifest["excluded"] == {"asked": len(exclude), "rows": n_out}
 
 
+@pytest.mark.filterwarnings("ignore:exclude holds")
 def test_pandas_columns_of_any_kind():
     frame = pd.DataFrame(pool_rows(), columns=NAMES)
     mixed = frame.assign(id=[row if row % 2 else f"t{row}" for row in range(N)])
@@ -289,6 +295,7 @@ def test_pandas_columns_of_any_kind():
     )
 
 
+@pytest.mark.filterwarnings("ignore:exclude holds")
 def test_many_texts_are_looked_up_in_a_set(monkeypatch):
     monkeypatch.setattr(exclusion, "_MANY_IDS", 10)
     out = IDS["texts"][:100]
@@ -362,22 +369,31 @@ def test_csv_ids_stay_text_beside_a_file_without_rows(tmp_path):
         (
             None,
             "batch.csv",
-            "exclude is a str that cannot be read as row numbers. Give a list, an array or a series of them.",
+            "There is no file 'batch.csv'.",
         ),
         (
             None,
             pd.DataFrame({"row": [1]}),
-            "exclude is a DataFrame that cannot be read as row numbers. Give a list, an array or a series of them.",
+            (
+                "exclude is a DataFrame that cannot be read as row numbers. "
+                "Give a list, an array or a series of them, or a batch."
+            ),
         ),
         (
             None,
             7,
-            "exclude is a int that cannot be read as row numbers. Give a list, an array or a series of them.",
+            (
+                "exclude is a int that cannot be read as row numbers. "
+                "Give a list, an array or a series of them, or a batch."
+            ),
         ),
         (
             None,
             np.zeros((2, 2)),
-            "exclude is a ndarray that cannot be read as row numbers. Give a list, an array or a series of them.",
+            (
+                "exclude is a ndarray that cannot be read as row numbers. "
+                "Give a list, an array or a series of them, or a batch."
+            ),
         ),
         (
             "texts",
@@ -408,7 +424,10 @@ def test_csv_ids_stay_text_beside_a_file_without_rows(tmp_path):
         (
             "texts",
             ["a", 7],
-            "exclude is a list that cannot be read as ids of column 'id'. Give a list, an array or a series of them.",
+            (
+                "exclude is a list that cannot be read as ids of column 'id'. "
+                "Give a list, an array or a series of them, or a batch."
+            ),
         ),
     ],
 )
@@ -490,3 +509,110 @@ def test_a_checkpoint_of_another_exclusion_is_refused(before, now, tmp_path):
     array_committee().select(pool_rows(), 20, exclude=before, checkpoint=tmp_path)
     with pytest.raises(InputError, match=r"belongs to another selection \(excluded was .*, now "):
         array_committee().select(pool_rows(), 20, exclude=now, checkpoint=tmp_path)
+
+
+def followed_by(first, **more):
+    """Return the second batch: of all rows but those of the first."""
+    return committee("logistic").select(as_table(pool_rows(), IDS["texts"]), 20, **more, exclude=first)
+
+
+@pytest.mark.parametrize("id_column", [None, "id"])
+def test_a_batch_is_excluded_by_its_ids_or_its_rows(id_column, tmp_path):
+    first = followed_by(None, id_column=id_column)
+    by_hand = followed_by(first.rows if id_column is None else first.ids, id_column=id_column)
+    first.to_csv(tmp_path / "first.csv")
+    halves = [first[:7], first[7:]]
+    halves[1].to_parquet(tmp_path / "half.parquet")
+    for way in (
+        first,
+        halves,
+        tuple(halves),
+        str(tmp_path / "first.csv"),
+        tmp_path / "first.csv",
+        [halves[0], tmp_path / "half.parquet"],
+    ):
+        second = followed_by(way, id_column=id_column)
+        assert second == by_hand
+        assert second.manifest["excluded"] == {"asked": 20, "rows": 20}
+
+
+def test_ids_of_a_batch_are_followed_where_rows_have_moved():
+    first = followed_by(None, id_column="id")
+    turned = as_table(pool_rows()[::-1], IDS["texts"][::-1])
+    second = committee("logistic").select(turned, 20, id_column="id", exclude=first)
+    assert not set(first.ids) & set(second.ids)
+
+
+def test_a_batch_without_ids_is_excluded_by_its_rows():
+    first = followed_by(None)
+    second = followed_by(first, id_column="id")
+    assert second.rows.tolist() == followed_by(first).rows.tolist()
+    with pytest.raises(InputError) as error:
+        followed_by([first, second], id_column="id")
+    assert str(error.value) == (
+        "exclude has batches with ids and without. Pick all of them with id_column, or give rows by their numbers."
+    )
+
+
+def test_a_batch_beside_ids_is_refused():
+    with pytest.raises(InputError) as error:
+        followed_by([followed_by(None), "007"], id_column="id")
+    assert str(error.value) == (
+        "exclude has '007' beside batches or files. Give batches and Path objects, or ids, and not both."
+    )
+
+
+def test_rows_of_a_batch_from_a_pool_of_another_length_are_pointed_out():
+    first = followed_by(None)
+    told = (
+        "exclude has a batch from a pool of 300 rows, and this one has 290: if rows have moved, its row numbers are "
+        "those of others. Pick both with id_column."
+    )
+    shorter = as_table(pool_rows(), IDS["texts"]).slice(0, 290)
+    first = first[np.flatnonzero(first.rows < 290)]
+    with pytest.warns(mm.DataWarning, match=f"^{re.escape(told)}$"):
+        committee("logistic").select(shorter, 20, exclude=first)
+
+
+@pytest.mark.parametrize(
+    ("exclude", "told"),
+    [
+        (
+            ["a", "b"],
+            (
+                "exclude holds 2 ids, and none of them is in column 'id' of the pool (such as 'a'). Give the ids as "
+                "they stand in the pool."
+            ),
+        ),
+        (
+            ["a", "001", "b"],
+            "exclude holds 3 ids, and 2 of them are not in column 'id' of the pool (such as 'a').",
+        ),
+    ],
+)
+@pytest.mark.parametrize("way", ["table", "one table", "checkpoint"])
+def test_ids_that_are_not_in_the_pool_are_pointed_out(way, exclude, told, tmp_path):
+    table = as_table(pool_rows(), IDS["texts"])
+    if way == "checkpoint":  # what was read before it goes on is not known
+        told = re.sub(r" \(such as .*?\)", "", told)
+    y = [int(row % 2) if 10 < row < 60 else None for row in range(N)]
+    pick = {
+        "table": functools.partial(committee("logistic").select, table, 5),
+        "one table": functools.partial(mm.select, table, y, None, 5, n_models=3, random_state=0),
+        "checkpoint": functools.partial(
+            committee("logistic").select, table, 5, checkpoint=tmp_path / "found"
+        ),
+    }[way]
+    with pytest.warns(mm.DataWarning, match=f"^{re.escape(told)}$") as warned:
+        pick(id_column="id", exclude=exclude)
+    assert len(warned) == 1
+
+
+def test_row_numbers_behind_a_stream_are_pointed_out():
+    told = (
+        "exclude holds 3 row numbers, of which the pool has 1 (the last is 1,000). Name the pool's column as id_column "
+        "if these are ids."
+    )
+    chunks = (part for part in cut(pool_rows(), [100]))
+    with pytest.warns(mm.DataWarning, match=f"^{re.escape(told)}$"):
+        committee("sparse").select(map(sparse.csr_array, chunks), 5, exclude=[0, 500, 1000])

@@ -15,6 +15,7 @@ from minmargin.campaign.values import from_text, id_array
 from minmargin.errors import InputError, listing
 from minmargin.execution import ExecutionOptions
 from minmargin.pools import open_pool
+from minmargin.pools.exclusion import Named
 from minmargin.selection import select
 from minmargin.strategies import resolve_strategy
 
@@ -91,12 +92,20 @@ def train_and_pick(
         features=settings.features,
         id_column=settings.id_column,
         keep=settings.kept,
-        exclude=id_array(turn.excluded, settings.id_kind) if turn.excluded else None,
+        exclude=_excluded(turn, settings),
         distinct=settings.distinct,
         preprocess=settings.preprocess,
         **execution,
     )
     return batch, None
+
+
+def _excluded(turn: Turn, settings: Settings) -> Named | None:
+    """Return the ids that are out; rows that were labeled before the campaign began need not be in the pool."""
+    if not turn.excluded:
+        return None
+    by_row = settings.id_column is None
+    return Named(id_array(turn.excluded, settings.id_kind), by_row=by_row, expected=False)
 
 
 def _refuse_unlabeled(waiting: Sequence[str], number: int, *, pushed: bool) -> None:

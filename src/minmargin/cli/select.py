@@ -6,7 +6,7 @@ import fnmatch
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -14,8 +14,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from minmargin.batch import writer_for
+from minmargin.batch.excluded import read_excluded
 from minmargin.cli.app import app
-from minmargin.cli.excluded import read_excluded, refuse_to_replace
 from minmargin.cli.given import (
     BaseColumns,
     GivenValues,
@@ -145,7 +145,7 @@ def select_command(
     check_report(report, image_column, lambda: open_pool(one_or_all(files.pool)).schema.names, "the pool")
     write = writer_for(out)
     _refuse_to_overwrite(out, [*files.labeled, *files.pool])
-    refuse_to_replace(out, exclude or [])
+    _refuse_to_replace(out, exclude or [])
     options = strategy_options(strategy, strategy_option, prefilter)
     with progress_bars() as progress, _told_how_to_go_on(checkpoint):
         of_pool = _OfPool(
@@ -247,3 +247,14 @@ def _refuse_to_overwrite(out: Path, sources: list[str]) -> None:
             or target in map(Path.resolve, find_files(source))
         ):
             raise InputError(f"--out {out} lies among the files of {source!r}. Write the batch elsewhere.")
+
+
+def _refuse_to_replace(out: Path, paths: Sequence[str]) -> None:
+    """Raise an error if the batch would replace a file of --exclude; a new file beside them is as it should be."""
+    target = out.resolve()
+    for path in paths:
+        given = Path(path).resolve()
+        if out.exists() and (fnmatch.fnmatch(str(target), str(given)) or target.is_relative_to(given)):
+            raise InputError(
+                f"--out {out} would replace a file of --exclude {path}. Write the batch elsewhere."
+            )

@@ -65,24 +65,21 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     if n_equal > 1:
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")
     if excluded is not None:
-        console.print(_excluded(excluded["rows"], excluded["asked"]))
+        console.print(_excluded(excluded["rows"]))
     if copies := batch.manifest.get("copies_passed_over"):
         console.print(_copies(copies))
     with_report = "" if report is None else f", with a report in {escape(str(report))}"
     console.print(f"Written to {escape(str(out))}{with_report}.")
 
 
-def _excluded(n_rows: int, n_asked: int) -> str:
-    """Return how many rows were left out, and how many of the ids are of other rows.
+def _excluded(n_rows: int) -> str:
+    """Return how many rows were left out; a warning has told of ids that are not in the pool.
 
-    >>> _excluded(30, 430)
-    'Excluded: 30 rows of the pool (the other 400 ids are not in it).'
-    >>> _excluded(0, 400)
-    'Excluded: no row of the pool (the 400 ids are not in it).'
+    >>> _excluded(30)
+    'Excluded: 30 rows of the pool.'
     """
     rows = {0: "no row", 1: "1 row"}.get(n_rows, f"{n_rows:,} rows")
-    others = f"{'the other ' if n_rows else 'the '}{n_asked - n_rows:,} ids are not in it"
-    return f"Excluded: {rows} of the pool" + (f" ({others})." if n_asked > n_rows else ".")
+    return f"Excluded: {rows} of the pool."
 
 
 def _copies(n_rows: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.batch import Batch
+from minmargin.batch.excluded import resolve_excluded
 from minmargin.committee.provenance import Provenance
 from minmargin.committee.shown import show, show_as_html
 from minmargin.device import Device, resolve_device
@@ -250,8 +251,8 @@ class Committee:
         exclude: Any = None,
     ) -> MatchedPool:
         """Return the pool, opened, with its columns matched to the labeled set's."""
-        intake = self.provenance.intake
-        return match_pool(pool, intake, features=features, id_column=id_column, keep=keep, exclude=exclude)
+        intake, out = self.provenance.intake, resolve_excluded(exclude, id_column)
+        return match_pool(pool, intake, features=features, id_column=id_column, keep=keep, exclude=out)
 
     def pick(
         self,
@@ -272,6 +273,7 @@ class Committee:
         with stopwatch.stage("scanning"):
             found = self._shortlist(scan, shortlists, settings)
         counts = found.counts
+        matched.warn_of_absent(counts.excluded, read_here=execution.reads_here)
         if counts.rows - counts.excluded < batch_size:
             raise too_large(batch_size, counts.rows, counts.excluded, matched)
         for each, kept in zip(asked, found.shortlists, strict=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import numpy as np
@@ -18,12 +18,28 @@ from numpy.typing import NDArray
 
 from minmargin.data.rows import Block, Frame, count_rows
 from minmargin.data.schema import Column, Kind
-from minmargin.errors import InputError
+from minmargin.errors import InputError, warn
 from minmargin.manifest import fingerprint_values
 
 # Arrow builds its table of ids anew for every block. From so many ids on, one that is built once is faster.
 _MANY_IDS = 1 << 18
 _CONVERSION_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+
+
+class Named(NamedTuple):
+    """Rows that are out, where more is known of them than the ids or row numbers themselves.
+
+    Attributes:
+        values: the ids or row numbers.
+        by_row: whether they are row numbers, whatever column holds the ids.
+        n_pool_rows: how many rows the pools had that the numbers are of, as far as is known.
+        expected: whether the pool should have all of them.
+    """
+
+    values: Any
+    by_row: bool = False
+    n_pool_rows: tuple[int, ...] = ()
+    expected: bool = True
 
 
 @dataclass(frozen=True)
@@ -33,10 +49,13 @@ class Exclusion:
     Attributes:
         column: the pool's column that holds ids; None if rows are named by their numbers.
         values: the ids or row numbers, each once; numbers are sorted.
+        expected: whether the pool should have all of them.
     """
 
     column: str | None
     values: pa.Array
+    expected: bool = True
+    _met: list[pa.Array] = field(default_factory=list, repr=False, compare=False)
     _lookups: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -99,7 +118,48 @@ class Exclusion:
                 return np.flatnonzero(np.isin(block.scattered, rows))
             start, stop = np.searchsorted(rows, [block.first_row, block.first_row + count_rows(block.data)])
             return cast("NDArray[np.intp]", rows[start:stop] - block.first_row)
-        return np.flatnonzero(self._are_out(_to_arrow(cast("Frame", block.data)[self.column])))
+        ids = _to_arrow(cast("Frame", block.data)[self.column])
+        out = self._are_out(ids)
+        if out.any():
+            self._met.append(ids.filter(pa.array(out)).unique())
+        return np.flatnonzero(out)
+
+    def warn_of_absent(self, n_rows: int, *, read_here: bool) -> None:
+        """Warn of what the pool should have and has not, now that it was read, and `n_rows` of its rows are out.
+
+        Ids that were met elsewhere are not known: then as many are missing, at least, as there are more ids than rows.
+        """
+        if not self.expected or not len(self):
+            return
+        if self.column is None:
+            if n_rows < len(self):
+                warn(
+                    f"exclude holds {len(self):,} row numbers, of which the pool has {n_rows:,} (the last is "
+                    f"{self.values[-1].as_py():,}). Name the pool's column as id_column if these are ids."
+                )
+            return
+        absent = self._absent() if read_here else None
+        n_absent = len(self) - n_rows if absent is None else len(absent)
+        if n_absent > 0:
+            such = "" if absent is None else f" (such as {absent[0].as_py()!r})"
+            none = n_absent == len(self)
+            are = (
+                "none of them is" if none else f"{n_absent:,} of them {'is' if n_absent == 1 else 'are'} not"
+            )
+            fix = " Give the ids as they stand in the pool." if none else ""
+            warn(
+                f"exclude holds {len(self):,} ids, and {are} in column {self.column!r} of the pool{such}.{fix}"
+            )
+
+    def _absent(self) -> pa.Array | None:
+        """Return the ids that were not met; None if they are of another type than the pool's."""
+        if not self._met:
+            return self.values
+        try:
+            met = pa.concat_arrays(self._met).unique().cast(self.values.type)
+            return self.values.filter(pc.invert(pc.is_in(self.values, value_set=met)))
+        except _CONVERSION_ERRORS:
+            return None
 
     def fingerprint(self) -> str:
         """Return a hash of all that is out."""
@@ -233,7 +293,7 @@ def _shown(values: pa.Array) -> str:
 def _no_values(exclude: Any, what: str) -> InputError:
     return InputError(
         f"exclude is a {type(exclude).__name__} that cannot be read as {what}. "
-        "Give a list, an array or a series of them."
+        "Give a list, an array or a series of them, or a batch."
     )
 
 

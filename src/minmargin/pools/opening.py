@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -22,9 +23,9 @@ from minmargin.data.containers import (
 )
 from minmargin.data.intake import Intake
 from minmargin.data.schema import Kind, as_rows, missing_column
-from minmargin.errors import InputError, TooFewDistinctError, listing
+from minmargin.errors import InputError, TooFewDistinctError, listing, warn
 from minmargin.pools.base import Pool
-from minmargin.pools.exclusion import Exclusion
+from minmargin.pools.exclusion import Exclusion, Named
 from minmargin.pools.files import DatasetPool, FilePool
 from minmargin.pools.formats import FORMATS, suffix_of
 from minmargin.pools.hub import HubPool
@@ -114,6 +115,11 @@ class MatchedPool(NamedTuple):
             return self.pool.n_rows
         return self.pool.n_rows - self.exclusion.n_certain
 
+    def warn_of_absent(self, n_rows: int, *, read_here: bool) -> None:
+        """Warn of ids that are to be out and that the pool does not have; reading it found so many rows with one."""
+        if self.exclusion is not None:
+            self.exclusion.warn_of_absent(n_rows, read_here=read_here)
+
     def describe_exclusion(self, n_rows: int) -> dict[str, Any] | None:
         """Return what the manifest records of excluded rows, of which reading the pool found so many."""
         if self.one_table is not None:
@@ -184,12 +190,25 @@ def match_pool(
 
 
 def _exclusion(exclude: Any, matched: MatchedPool, id_column: str | None) -> Exclusion:
-    schema = matched.pool.schema
-    column = None if id_column is None else schema.find(id_column)
+    named = exclude if isinstance(exclude, Named) else Named(exclude)
+    schema, n_rows = matched.pool.schema, matched.pool.n_rows
+    column = None if id_column is None or named.by_row else schema.find(id_column)
     if column is None:
-        return Exclusion.by_row(exclude, matched.pool.n_rows)
-    read_as = (matched.kinds or {}).get(column.name)
-    return Exclusion.by_id(exclude, column, read_as if schema.parsed else read_as or "text")
+        _warn_of_other_pools(named.n_pool_rows, n_rows)
+        exclusion = Exclusion.by_row(named.values, n_rows)
+    else:
+        read_as = (matched.kinds or {}).get(column.name)
+        exclusion = Exclusion.by_id(named.values, column, read_as if schema.parsed else read_as or "text")
+    return replace(exclusion, expected=named.expected)
+
+
+def _warn_of_other_pools(theirs: Sequence[int], n_rows: int | None) -> None:
+    others = [n for n in theirs if n_rows is not None and n != n_rows]
+    if others:
+        warn(
+            f"exclude has a batch from a pool of {others[0]:,} rows, and this one has {n_rows:,}: if rows have moved, "
+            "its row numbers are those of others. Pick both with id_column."
+        )
 
 
 def check_batch_size(batch_size: int, matched: MatchedPool) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.batch import Batch
+from minmargin.batch.excluded import resolve_excluded
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.containers import with_index
@@ -70,7 +71,8 @@ def select_from_probabilities(
         pool: a data frame with a row for each row of the arrays, for `id_column` and `keep`.
         id_column: a column whose values go into `batch.ids`.
         keep: further columns to carry into the batch.
-        exclude: rows that must not be picked: values of the id column, or row numbers if there is none.
+        exclude: rows that must not be picked: values of the id column, or row numbers if there is none; or batches, or
+            files of them, as for `select`.
         distinct: whether to pass over rows with the same features as one that was picked before them. By default it is
             True if there are features; rows with the same probabilities need not be alike.
         random_state: the seed; None takes a fresh one, which the manifest records.
@@ -90,7 +92,8 @@ def select_from_probabilities(
     scorer = GivenScorer(source.n_members, len(named), source.has_base, source.n_features, values)
     _check_enough(chosen.name, scorer)
     intake = Intake("matrix", source.columns, scorer.width, missing=True)
-    matched = match_pool(source.pool, intake, id_column=id_column, keep=keep, exclude=exclude)
+    excluded = resolve_excluded(exclude, id_column)
+    matched = match_pool(source.pool, intake, id_column=id_column, keep=keep, exclude=excluded)
     size = check_batch_size(batch_size, matched)
     check_strategy(chosen, scorer.n_members, "the committee", probabilistic=True)
     chosen.shortlists(size)  # says now if the strategy's own settings do not fit the batch

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from minmargin.batch import Batch
+from minmargin.batch.excluded import resolve_excluded
 from minmargin.checks import check_count
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
@@ -91,7 +92,8 @@ def select(
         id_column: a pool column whose values go into `batch.ids`.
         keep: further pool columns to carry into the batch.
         exclude: rows that must not be picked, such as those being labeled: values of the id column, or row
-            numbers if there is none, as a list, an array or a series. All else stays as it is.
+            numbers if there is none, as a list, an array or a series; a batch or a path to a file of one, or a list
+            of batches and `Path` objects. All else stays as it is.
         distinct: whether to pass over rows that the learner sees just as one that was picked before them: True gives
             the first `batch_size` rows, in the strategy's order, of which no two are alike. By default it is True, but
             for strategies that look at no model: chance draws a sample, copies and all.
@@ -142,8 +144,9 @@ def select(
         random_state=random_state,
         preprocess=preprocess,
     )
+    excluded = resolve_excluded(exclude, id_column)
     matched = match_pool(
-        pool, training.intake, features=features, id_column=id_column, keep=keep, exclude=exclude
+        pool, training.intake, features=features, id_column=id_column, keep=keep, exclude=excluded
     )
     if partly is not None:
         matched = partly.leave_out_labeled(matched, batch_size)
