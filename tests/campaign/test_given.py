@@ -152,6 +152,7 @@ def test_the_journal_knows_what_each_round_was_picked_by(begin_given):
         "features": 0,
         "classes": ["virginica", "setosa", "versicolor"],
         "batch_size": 7,
+        "told": {"columns": ["m0_*", "m1_*"]},
         "strategy": "min-margin",
         "strategy_options": {},
         "distinct": None,

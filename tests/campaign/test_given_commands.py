@@ -45,7 +45,7 @@ def test_a_campaign_from_beginning_to_page(run):
         0,
         (
             "A campaign begins in told (seed 0), with 3 classes.\n"
-            "Next: minmargin campaign next told --probabilities probabilities.parquet\n"
+            "Next: minmargin campaign next told --probabilities probabilities.parquet --columns 'p_*'\n"
         ),
         "",
     )
@@ -64,7 +64,7 @@ def test_a_campaign_from_beginning_to_page(run):
     assert (code, err) == (0, "")
     assert out == (
         "Labels: 5 new.\n1 round, 5 labels.\n"
-        "Next: minmargin campaign next told --probabilities probabilities.parquet\n"
+        "Next: minmargin campaign next told --probabilities probabilities.parquet --columns 'm0_*' --columns 'm1_*'\n"
     )
     code, out, err = run("next", "told", "--probabilities", "predicted-2.parquet", *COLUMNS, "--json")
     assert (code, err) == (0, "")
@@ -87,7 +87,8 @@ def test_a_campaign_from_beginning_to_page(run):
     )
     code, out, _ = run("add-labels", "told", "l.csv")
     assert out.splitlines()[-1] == (
-        "  or: minmargin campaign next told --probabilities probabilities.parquet --even-so  (without them)"
+        "  or: minmargin campaign next told --probabilities probabilities.parquet --columns 'm0_*' --columns 'm1_*' "
+        "--even-so  (without them)"
     )
     code, out, _ = run("status", "told")
     assert "agreement" in out

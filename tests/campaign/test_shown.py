@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 import minmargin as mm
+from campaign.told import ROUNDS, predicted
 from minmargin.campaign import campaign as campaigns
 from minmargin.campaign.folder import PROJECT_FILE
 
@@ -49,6 +52,27 @@ def test_a_campaign_without_a_learner_asks_for_probabilities(begin_given):
     campaign = begin_given()
     assert repr(campaign).splitlines()[-1] == "Next: pick round 1 with next(probabilities=...)."
     assert "<th>agreement</th>" in campaign._repr_html_()
+    logits = predicted(np.log(ROUNDS[0]))
+    batch = campaign.next(
+        probabilities=logits, columns=["m0_*", "m1_*"], values="logits", features=["vector"]
+    )
+    label(campaign, batch, 7)
+    assert repr(campaign).splitlines()[-1] == (
+        "Next: pick round 2 with next(probabilities=..., columns=['m0_*', 'm1_*'], values='logits', "
+        "features=['vector'])."
+    )
+    assert campaign.next_flags == (
+        "--probabilities",
+        "probabilities.parquet",
+        "--columns",
+        "'m0_*'",
+        "--columns",
+        "'m1_*'",
+        "--values",
+        "logits",
+        "--features",
+        "vector",
+    )
 
 
 def test_rows_that_an_earlier_round_left_are_not_waited_for(begin):

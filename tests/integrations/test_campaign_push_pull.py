@@ -228,7 +228,9 @@ def test_a_campaign_whose_models_live_elsewhere_goes_through_label_studio_too(pe
         person.annotate(place, "setosa")
     out = person.run("pull", "told")
     assert "Labels: 4 new, 0 known already.\n1 round, 4 labels.\n" in out
-    assert out.splitlines()[-1] == "Next: minmargin campaign next told --probabilities probabilities.parquet"
+    assert out.splitlines()[-1] == (
+        "Next: minmargin campaign next told --probabilities probabilities.parquet --columns 'p_*'"
+    )
     agreed = sum(guess == "setosa" for guess in batch["predicted"].to_pylist())
     assert mm.Campaign.open("told").status().rounds[1].agreed == agreed
     person.run("next", "told", "--probabilities", "predicted-2.parquet", "--columns", "p_*")

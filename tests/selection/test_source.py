@@ -163,10 +163,16 @@ def test_the_base_of_a_table(members):
         ),
         (
             (
-                "The columns 'text', 'a_cat', 'a_dog', 'a_owl', 'b_cat', 'b_dog', 'b_owl' are not all numbers, nor "
-                "all lists of them. Name those that hold the probabilities with columns=[...]."
+                "Column 'text' holds no numbers (String), and others hold numbers ('a_cat', 'a_dog', 'a_owl', 'b_cat', "
+                "'b_dog', 'b_owl'). Name those that hold the probabilities with columns=[...]."
             ),
             {},
+        ),
+        (
+            (
+                "Column 'text' holds no numbers (String). Name those that hold the probabilities with columns=[...]."
+            ),
+            {"columns": "text"},
         ),
         (
             (
@@ -188,6 +194,22 @@ def test_the_base_of_a_table(members):
 def test_columns_that_cannot_be_meant(members, message, options):
     with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
         pick(frame_of(members), id_column="id", **options)
+
+
+def test_a_list_column_among_numbers_is_named(members):
+    frame = frame_of(members).assign(vector=[[0.5, 0.5]] * len(members[0]))
+    message = (
+        "Column 'vector' holds lists of numbers, and others hold numbers ('a_cat', 'a_dog', 'a_owl', 'b_cat', 'b_dog', "
+        "'b_owl'). Name those that hold the probabilities with columns=[...]."
+    )
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(frame, id_column="id", keep="text")
+
+
+def test_a_table_of_ids_alone_has_no_probabilities(members):
+    message = "No column is left that may hold probabilities. Name those that hold the probabilities with columns=[...]."
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(frame_of(members)[["id"]], id_column="id")
 
 
 def test_a_path_beside_arrays_has_to_be_read(members):

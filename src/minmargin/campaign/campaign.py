@@ -21,6 +21,7 @@ from minmargin.campaign.beginning import (
 )
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.given import Told, pick_by_told
+from minmargin.campaign.hints import next_flags
 from minmargin.campaign.journal import Journal, Measurement
 from minmargin.campaign.labels import Added, Known, check_labels, read_labels
 from minmargin.campaign.learner import find_learner, need_learner
@@ -332,6 +333,11 @@ class Campaign:
     def has_project(self) -> bool:
         """Whether a round was pushed to a labeling tool before."""
         return self._files.has_project
+
+    @property
+    def next_flags(self) -> tuple[str, ...]:
+        """What `minmargin campaign next` takes besides the folder; with learner="given" as the last round took it."""
+        return next_flags(self._journal) if self.settings.given else ()
 
     @property
     def empty_classes(self) -> list[Any]:

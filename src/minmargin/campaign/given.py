@@ -75,6 +75,20 @@ class Told:
                 "Leave it out, or begin a campaign with learner='given'."
             )
 
+    def named(self) -> dict[str, Any]:
+        """Return what was said in words beside the probabilities, for the next round to be told the same."""
+        told = {name: getattr(self, name) for name in ("columns", "values", "base", "features", "classes")}
+        if self.values == "probabilities":
+            del told["values"]
+        return {name: value for name, value in told.items() if _is_in_words(value)}
+
+
+def _is_in_words(value: Any) -> bool:
+    """Return whether a value is a text, or a list of texts, or of such lists."""
+    return isinstance(value, str) or (
+        isinstance(value, (list, tuple)) and len(value) > 0 and all(map(_is_in_words, value))
+    )
+
 
 def pick_by_told(
     folder: CampaignFolder, turn: Turn, told: Told, batch_size: int, **execution: Unpack[ExecutionOptions]
@@ -281,6 +295,7 @@ def _evidence(
         "features": source.n_features,
         "classes": [str(to_text(each, settings.label_kind)) for each in classes],
         "batch_size": batch_size,
+        "told": told.named(),
         **{name: asdict(settings)[name] for name in ("strategy", "strategy_options", "distinct")},
     }
     return Evidence(str(source.pool.describe()["fingerprint"]), json.dumps(used))

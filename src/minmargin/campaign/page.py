@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.status import SPAN, Status, next_step, waiting_rows, widened
+from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
 from minmargin.errors import listing
 from minmargin.files import write_text
 
@@ -218,7 +218,7 @@ def _commands(status: Status) -> str:
         if not status.has_project:
             steps[f"add-labels {folder} labels.csv"] = "or add labels from elsewhere;"
     steps |= {
-        next_step(folder, given=status.given): "then pick the next batch",
+        " ".join(["next", folder, *status.next_flags]): "then pick the next batch",
         f"status {folder}": "and see what the labels bring",
     }
     width = max(map(len, steps))

@@ -6,6 +6,7 @@ import html
 import shlex
 
 from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.hints import next_call
 from minmargin.campaign.measuring import how_measured
 from minmargin.campaign.status import Status, status_of
 from minmargin.campaign.values import to_text
@@ -55,7 +56,7 @@ def _next_step(files: CampaignFolder) -> str:
     picked, withdrawn = counts.get(last, (0, 0))
     waiting = picked - withdrawn - sum(label.round == last for label in labels)
     if not waiting:
-        call = "next(probabilities=...)" if files.settings.given else "next()"
+        call = next_call(files.journal) if files.settings.given else "next()"
         return f"Next: pick round {last + 1} with {call}."
     rows = "1 row" if waiting == 1 else f"{waiting:,} rows"
     asked = f"the labels of {rows} of round {last}"

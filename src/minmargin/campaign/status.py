@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from minmargin.campaign.hints import next_flags
 from minmargin.campaign.journal import Journal, Measurement
 from minmargin.campaign.measuring import interval
 from minmargin.tables import html_table, text_table
@@ -69,6 +70,7 @@ class Status:
         measured: how accuracy is measured, in words.
         has_project: whether a round was pushed to a labeling tool.
         given: whether probabilities are given in every round, so that there is no accuracy.
+        next_flags: what the command for the next round then takes.
     """
 
     folder: str
@@ -78,6 +80,7 @@ class Status:
     measured: str
     has_project: bool
     given: bool = False
+    next_flags: tuple[str, ...] = ()
 
     @property
     def labels(self) -> int:
@@ -264,6 +267,7 @@ def status_of(
         measured,
         has_project,
         given=agreed is not None,
+        next_flags=() if agreed is None else next_flags(journal),
     )
 
 
@@ -274,15 +278,6 @@ def waiting_rows(n: int) -> str:
     ('picked row waits for a label', 'picked rows wait for a label')
     """
     return "picked row waits for a label" if n == 1 else "picked rows wait for a label"
-
-
-def next_step(folder: str, *more: str, given: bool) -> str:
-    """Return the command that picks the next round; without a learner it takes a file of probabilities.
-
-    >>> next_step("cards", given=True)
-    'next cards --probabilities probabilities.parquet'
-    """
-    return " ".join(["next", folder, *(["--probabilities probabilities.parquet"] if given else []), *more])
 
 
 def sparkline(values: Sequence[float], least: float) -> str:

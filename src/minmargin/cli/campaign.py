@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from minmargin.campaign import Campaign, Status
-from minmargin.campaign.status import next_step
 from minmargin.cli.app import app
 from minmargin.cli.given import (
     BaseColumns,
@@ -357,8 +356,7 @@ def command_for(name: str, folder: Path, *more: str) -> str:
 
 def next_for(campaign: Campaign, *more: str) -> str:
     """Return the command line that picks the next round of a campaign, ready to be copied."""
-    folder = shlex.quote(str(campaign.folder))
-    return f"minmargin campaign {next_step(folder, *more, given=campaign.settings.given)}"
+    return command_for("next", campaign.folder, *campaign.next_flags, *more)
 
 
 def say_next(console: Console, steps: dict[str, str]) -> None:

@@ -212,13 +212,8 @@ def _of_columns(
     of_base, of_rows = ([] if each is None else _names(each, pool) for each in (base, features))
     models = _columns_of_models(columns, pool, {*of_base, *of_rows, *others})
     found = [_column(name, pool) for model in models for name in model.values()]
-    kinds = {column.kind for column in found}
-    if kinds not in ({"number"}, {"embedding"}):
-        raise InputError(
-            f"The columns {listing(column.name for column in found)} are not all numbers, nor all lists of them. "
-            "Name those that hold the probabilities with columns=[...]."
-        )
-    lists = kinds == {"embedding"}
+    _check_kinds(found)
+    lists = found[0].kind == "embedding"
     members = [[column.name] for column in found] if lists else [list(model.values()) for model in models]
     with_base = [*members, of_base] if of_base else members
     widths = [sum(_column(name, pool).width or 1 for name in model) for model in with_base]
@@ -228,6 +223,21 @@ def _of_columns(
     n_features = sum(_column(name, pool).width or 1 for name in of_rows)
     names = None if lists else list(models[0])
     return Source(pool, tuple(wanted), len(members), widths[0], bool(of_base), n_features, names)
+
+
+def _check_kinds(found: list[Column]) -> None:
+    """Raise an error that names a column which is not what the others are: numbers, or lists of numbers."""
+    kinds = {"number": "numbers", "embedding": "lists of numbers"}
+    fix = "Name those that hold the probabilities with columns=[...]."
+    if not found:
+        raise InputError(f"No column is left that may hold probabilities. {fix}")
+    usual = max(kinds, key=lambda kind: sum(column.kind == kind for column in found))
+    for column in found:
+        if column.kind != usual:
+            others = listing(each.name for each in found if each.kind == usual)
+            holds = kinds.get(column.kind, f"no numbers ({column.type_name})")
+            beside = f", and others hold {kinds[usual]} ({others})" if others else ""
+            raise InputError(f"Column {column.name!r} holds {holds}{beside}. {fix}")
 
 
 def _columns_of_models(columns: ColumnNames | None, pool: Pool, used: set[str]) -> list[dict[str, str]]:
