@@ -179,7 +179,7 @@ def test_a_report_is_of_the_rows_without_labels(tmp_path):
 
 
 ALL_LABELED = (
-    "All 150 rows have labels, and pool=None picks from those whose label is None, NaN, -1 or empty. "
+    "All 150 rows have labels. With pool=None, those are picked from whose label is None, NaN, -1 or empty. "
 )
 
 
@@ -229,8 +229,8 @@ def test_a_batch_that_the_rest_cannot_fill():
 
 
 ASKED = (
-    "If this stands for no label, give None in its place, and pool=None to pick from such rows; if it is a class, name "
-    "all classes with classes=[...], or write labels as texts."
+    "If this stands for no label, give None in its place, and pick from such rows with pool=None; if it is a class, "
+    "name all classes with classes=[...], or write labels as texts."
 )
 
 

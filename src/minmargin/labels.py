@@ -147,8 +147,8 @@ def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp]) -> None:
     else:
         return
     raise InputError(
-        f"Labeled row {row:,} has {what}. If this stands for no label, give None in its place, and pool=None to pick "
-        "from such rows; if it is a class, name all classes with classes=[...], or write labels as texts."
+        f"Labeled row {row:,} has {what}. If this stands for no label, give None in its place, and pick from such "
+        "rows with pool=None; if it is a class, name all classes with classes=[...], or write labels as texts."
     )
 
 

@@ -123,7 +123,8 @@ def _check_parts(known: list[Any], n_rows: int, mark: str) -> None:
         texts = sorted({"nan", "None"}.intersection(label for label in known if isinstance(label, str)))
         why = f" {texts[0]!r} is a text here, as numpy makes it: use dtype=object." if texts else ""
         raise InputError(
-            f"All {n_rows:,} rows have labels, and pool=None picks from those whose label is None, NaN, -1 or empty."
+            f"All {n_rows:,} rows have labels. With pool=None, those are picked from whose label is None, NaN, -1 or "
+            "empty."
             f"{why or ' Give the rows to pick from as pool.'}"
         )
     if not known:

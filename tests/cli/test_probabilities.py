@@ -110,11 +110,71 @@ def test_nothing_to_select_by(minmargin, tmp_path):
     code, _, err = minmargin("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--pool", "p.csv")
     assert code == 1
     assert err == (
-        "minmargin: Without --labeled and --label-column there is nothing to select by. Give --labeled, "
-        "--label-column and --pool, or --probabilities of your own.\n"
+        "minmargin: Without --labeled and --label-column there is nothing to select by. Give --labeled and "
+        "--label-column, or --probabilities of your own.\n"
     )
 
 
 def test_columns_are_for_probabilities(minmargin, tmp_path):
     code, _, err = minmargin("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--columns", "p_*")
     assert (code, err) == (1, "minmargin: --columns is for --probabilities. Leave it out.\n")
+
+
+def test_arrays_beside_a_table(predicted, minmargin):
+    members, vectors = predicted
+    for name, array in (("a", members[0]), ("b", members[1]), ("base", members.mean(axis=0)), ("e", vectors)):
+        np.save(f"{name}.npy", array)
+    ids = pd.DataFrame(
+        {"id": [f"r{row}" for row in range(300)], "text": [f"text {row}" for row in range(300)]}
+    )
+    ids.to_csv("rows.csv", index=False)
+    arrays = (
+        "--probabilities",
+        "a.npy",
+        "--probabilities",
+        "b.npy",
+        "--base",
+        "base.npy",
+        "--features",
+        "e.npy",
+    )
+    files = (*arrays, "--pool", "rows.csv", "--id-column", "id", "--keep", "text")
+    more = ("--strategy", "spread", "--seed", 4, "--batch-size", 9, "--report", "r.html")
+    code, _, err = minmargin("select", *files, *more, "--out", "b.csv")
+    assert (code, err) == (0, "")
+    expected = mm.select_from_probabilities(
+        members,
+        9,
+        base=members.mean(axis=0),
+        features=vectors,
+        strategy="spread",
+        pool=ids,
+        id_column="id",
+        keep="text",
+        random_state=4,
+    )
+    assert expected.to_csv(Path("c.csv")).read_text() == Path("b.csv").read_text()
+    code, _, err = minmargin("select", *files, *more, "--out", "a.npy")
+    assert (code, err) == (
+        1,
+        (
+            "minmargin: 'a.npy' ends in no format a batch can be written in. Use one of '.parquet', '.csv', "
+            "'.jsonl', '.feather'.\n"
+        ),
+    )
+    code, _, err = minmargin("select", *files, *more, "--out", "rows.csv")
+    assert (code, err) == (
+        1,
+        "minmargin: --out rows.csv lies among the files of 'rows.csv'. Write the batch elsewhere.\n",
+    )
+
+
+def test_a_table_beside_a_table_is_refused(predicted, minmargin):
+    code, _, err = select(minmargin, "--columns", "m0_*", "--pool", "predicted.parquet")
+    assert (code, err) == (
+        1,
+        (
+            "minmargin: The pool is for arrays of probabilities. Frames and files have their other columns "
+            "themselves: leave it out.\n"
+        ),
+    )

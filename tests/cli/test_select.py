@@ -353,12 +353,65 @@ def test_nothing_is_trained_or_written_for_a_wrong(
     assert sorted(path.name for path in folder.iterdir() if path.suffix != "") == before
 
 
+def partly_labeled(folder: Path) -> pd.DataFrame:
+    rows = pd.concat([pd.read_csv(path) for path in sorted(folder.glob("pool/*.csv"))], ignore_index=True)
+    labeled = pd.read_csv("labeled.csv").set_index("row_id")["species"]
+    return rows.assign(species=[labeled.get(each) for each in rows["row_id"]])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_without_a_pool_the_rows_without_a_label_are_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    table = partly_labeled(folder)
+    name = f"table{suffix}"
+    table.to_csv(name, index=False) if suffix == ".csv" else table.to_parquet(name)
+    assert run(monkeypatch, arguments(labeled=name, pool=None)) == 0
+    out, err = capsys.readouterr()
+    mark = "''" if suffix == ".csv" else "None or NaN"
+    assert f"The pool is the 120 of 150 rows whose label is {mark}.\n" in out
+    assert "Excluded" not in out
+    assert "Picked 7 of 120 rows by min-margin (3 members, 30 labeled rows, seed 0)" in out
+    assert err == ""
+    theirs = mm.select(
+        name, "species", None, 7, id_column="row_id", n_models=3, preprocess="auto", random_state=0
+    )
+    assert [row["id"] for row in read()] == theirs.ids.tolist()
+    assert not {row["id"] for row in read()} & set(pd.read_csv("labeled.csv")["row_id"])
+
+
+def test_without_a_pool_more_rows_can_be_excluded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    partly_labeled(folder).to_csv("table.csv", index=False)
+    assert run(monkeypatch, arguments(labeled="table.csv", pool=None)) == 0
+    capsys.readouterr()
+    assert (
+        run(monkeypatch, arguments("--exclude", "batch.csv", labeled="table.csv", pool=None, out="b.csv"))
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "The pool is the 120 of 150 rows" in out
+    assert "Excluded: 7 rows of the pool.\n" in out
+    assert not {row["id"] for row in read()} & {row["id"] for row in read("b.csv")}
+
+
+def test_without_a_pool_there_have_to_be_rows_without_a_label(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, arguments(pool=None)) == 1
+    assert capsys.readouterr().err == (
+        "minmargin: All 30 rows have labels. Without --pool, those are picked from whose label is None, NaN, -1 or "
+        "empty. Give the rows to pick from as pool.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         (arguments("--colour", "red"), "No such option: --colour"),
         (arguments(batch_size="many"), "Invalid value for '--batch-size'"),
-        (arguments(pool=None), "Without --pool there is nothing to select by."),
+        (arguments(labeled=None), "Without --labeled there is nothing to select by."),
         (arguments(preprocess="some"), "'some' is not one of"),
         (["selekt"], "No such command 'selekt'"),
     ],

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import dataset, feather, parquet
 
 import minmargin as mm
+from minmargin.integrations.batch_files import read_batch
 
 CLASSES = ("cat", "dog", "owl")
 N_ROWS = 500
@@ -186,7 +187,10 @@ def test_the_base_of_a_table(members):
             {"columns": [["a_cat", "a_dog"], ["b_cat"]]},
         ),
         (
-            "pool= is for arrays of probabilities. Frames and files have their other columns themselves: leave it out.",
+            (
+                "The pool is for arrays of probabilities. Frames and files have their other columns themselves: leave "
+                "it out."
+            ),
             {"columns": "a_*", "pool": pd.DataFrame({"id": [1]})},
         ),
     ],
@@ -207,14 +211,134 @@ def test_a_list_column_among_numbers_is_named(members):
 
 
 def test_a_table_of_ids_alone_has_no_probabilities(members):
-    message = "No column is left that may hold probabilities. Name those that hold the probabilities with columns=[...]."
+    message = (
+        "No column is left that may hold probabilities. "
+        "Name those that hold the probabilities with columns=[...]."
+    )
     with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
         pick(frame_of(members)[["id"]], id_column="id")
 
 
-def test_a_path_beside_arrays_has_to_be_read(members):
-    message = (
-        "pool='docs.csv' is a path, and arrays go with a data frame. Read it first, with pd.read_parquet."
-    )
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_files_beside_arrays_have_ids_and_features(members, suffix, tmp_path):
+    frame = frame_of(members).assign(size=np.arange(N_ROWS) / 2)
+    path = tmp_path / f"rows{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    asked = {"id_column": "id", "keep": "text", "features": ["size"], "strategy": "spread"}
+    assert pick(members, pool=path, **asked) == pick(members, pool=frame, **asked)
+    assert pick(members, pool=path).rows.tolist() == pick(members).rows.tolist()
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("Column 'name' is not in the pool (columns: 'id').", {"id_column": "name"}),
+        (
+            (
+                "What was given has different numbers of rows (model 0: 500; model 1: 500; pool: 3). All must tell of "
+                "the same rows."
+            ),
+            {"id_column": "id"},
+        ),
+    ],
+)
+def test_files_beside_arrays_that_do_not_fit(members, message, options, tmp_path):
+    pd.DataFrame({"id": ["a", "b", "c"]}).to_csv(tmp_path / "rows.csv", index=False)
     with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
-        pick(members, pool="docs.csv", id_column="id")
+        pick(members, pool=tmp_path / "rows.csv", **options)
+
+
+def test_files_beside_arrays_need_columns_and_rows(members, tmp_path):
+    np.save(tmp_path / "ids.npy", np.arange(N_ROWS)[:, np.newaxis])
+    message = f"{tmp_path}/ids.npy has no column names, which id_column and keep need. Give a table."
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(members, pool=tmp_path / "ids.npy", id_column="id")
+    pd.DataFrame({"id": []}).to_parquet(tmp_path / "none.parquet")
+    message = f"{tmp_path}/none.parquet has no rows. Give one for each row of the arrays."
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(members, pool=tmp_path / "none.parquet", id_column="id")
+
+
+def test_models_have_names(members, expected, tmp_path):
+    named = {"forest": members[0], "api": members[1]}
+    batch = pick(named)
+    assert batch.rows.tolist() == expected
+    assert batch.manifest["settings"]["member_names"] == ["forest", "api"]
+    assert batch.member_names == ["forest", "api"]
+    table = batch.to_pandas()
+    assert table["member_name"].tolist() == [["forest", "api"][member] for member in batch.member]
+    assert list(table.columns[3:6]) == ["member", "member_name", "first_class"]
+    assert batch[:3].to_pandas()["member_name"].tolist() == table["member_name"].tolist()[:3]
+    again = read_batch(batch.to_parquet(tmp_path / "batch.parquet"))
+    assert again.to_pandas().equals(table)
+    page = batch.report(tmp_path / "page.html").read_text()
+    assert f"{table['member_name'][0]} gives 0." in page
+    assert f"forest {(batch.member == 0).sum()}, api {(batch.member == 1).sum()} picks." in page
+    by_mean = pick(named, strategy="margin-of-mean").to_pandas()
+    assert by_mean["member_name"].isna().all()
+
+
+def test_models_without_names_have_no_column_for_them(members):
+    assert "member_name" not in pick(members).to_arrow().column_names
+    assert pick(members).member_names is None
+
+
+def test_names_in_any_form(members, expected, tmp_path):
+    for name, member in zip("ab", members, strict=True):
+        np.save(tmp_path / f"{name}.npy", member)
+    for probabilities, columns in (
+        ({"a": tmp_path / "a.npy", "b": tmp_path / "b.npy"}, None),
+        (dict(zip("ab", members.tolist(), strict=True)), None),
+        (frame_of(members), {"a": "a_*", "b": "b_*"}),
+        (frame_of(members), {"a": [f"a_{name}" for name in CLASSES], "b": [f"b_{name}" for name in CLASSES]}),
+        (list_table(members), {"a": "m0", "b": ["m1"]}),
+    ):
+        batch = pick(probabilities, columns=columns, classes=CLASSES)
+        assert batch.rows.tolist() == expected
+        assert batch.member_names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("message", "make"),
+    [
+        (
+            (
+                "The probabilities are a dict, in which 'cat' is no array with a row for each row and a column for "
+                "each class. Give such an array for each model; give columns as a data frame."
+            ),
+            lambda members: {"probabilities": {"cat": members[0][:, 0], "dog": members[0][:, 1]}},
+        ),
+        (
+            "Two models have the same name ('1', '1'). Give each its own.",
+            lambda members: {"probabilities": {1: members[0], "1": members[1]}},
+        ),
+        (
+            "columns has names for 1 models ('both'), and holds the columns of 2. Name each model once.",
+            lambda members: {"probabilities": list_table(members), "columns": {"both": "m*"}},
+        ),
+        (
+            (
+                "What was given has different numbers of classes (model a: 3; model b: 2). Give the same ones in all."
+            ),
+            lambda members: {"probabilities": {"a": members[0], "b": members[1][:, :2]}},
+        ),
+        (
+            (
+                "Pool row 0: the probabilities of model 'b' sum up to 2, not to 1. Divide each row by its sum. If they "
+                "are logits, pass values='logits'; if logarithms, values='log-probabilities'."
+            ),
+            lambda members: {"probabilities": {"a": members[0], "b": 2 * members[1]}},
+        ),
+        (
+            "A chunk of probabilities is a dict. Give chunks that are arrays, or frames.",
+            lambda members: {"probabilities": iter([{"a": members[0]}])},
+        ),
+        (
+            "The probabilities are a dict. Give arrays, a data frame, or a path to files.",
+            lambda _: {"probabilities": {}},
+        ),
+    ],
+)
+def test_names_that_cannot_be_meant(members, message, make):
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(**make(members))

@@ -148,7 +148,10 @@ class Batch:
     __hash__ = None  # type: ignore[assignment] # as of a list: what is compared is an array
 
     def to_arrow(self) -> pa.Table:
-        """Return rank, row, id, score, member, first_class, second_class, predicted, then kept columns."""
+        """Return rank, row, id, score, member, first_class, second_class, predicted, then kept columns.
+
+        Where members have names, these stand beside their numbers, as member_name.
+        """
         columns: dict[str, Any] = {
             "rank": pa.array(np.arange(1, len(self) + 1)),
             "row": pa.array(self.rows),
@@ -158,6 +161,7 @@ class Batch:
         columns |= {
             "score": pa.array(self.scores),
             "member": pa.array(self.member, mask=self.member < 0),
+            **self._named_members(),
             "first_class": pa.array(self.top_classes[:, 0].tolist()),
             "second_class": pa.array(self.top_classes[:, 1].tolist()),
             "predicted": pa.array(self.predicted.tolist()),
@@ -170,6 +174,18 @@ class Batch:
                     free = f"pool_{free}"
                 columns[free] = self.kept[name]
         return pa.table(columns)
+
+    @property
+    def member_names(self) -> list[str] | None:
+        """(K,) what the members are called; None if they have no names."""
+        return self.manifest.get("settings", {}).get("member_names")
+
+    def _named_members(self) -> dict[str, pa.Array]:
+        names = self.member_names
+        if names is None:
+            return {}
+        called = [None if member < 0 else names[member] for member in self.member.tolist()]
+        return {"member_name": pa.array(called, pa.string())}
 
     def to_pandas(self) -> Any:
         """Return the batch as a pandas data frame."""

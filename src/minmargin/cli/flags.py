@@ -16,6 +16,7 @@ _ARGUMENT = re.compile(
 )
 _DATE = re.compile(r"\bdate=\{'([^']*)': '([^']*)'\}")
 _STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
+_NO_POOL = re.compile(r"\b([Ww])ith pool=None")
 _OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
 
 
@@ -32,6 +33,8 @@ def with_flags(message: str) -> str:
     'Use --batch-size <= 50, or --no-distinct.'
     >>> with_flags("Say which, with date={'day': '%m/%d/%Y'}. Declare it with missing=[...].")
     'Say which, with --date day=%m/%d/%Y. Declare it with --missing NAMES.'
+    >>> with_flags("With pool=None, -1 stands for no label.")
+    'Without --pool, -1 stands for no label.'
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
     '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
     """
@@ -45,6 +48,9 @@ def with_flags(message: str) -> str:
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
     message = _DATE.sub(r"--date \1=\2", message)
+    message = _NO_POOL.sub(
+        r"\1ithout --pool", message.replace("select(..., pool=None)", "select with pool=None")
+    )
     return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
 
 

@@ -16,7 +16,8 @@ Probabilities = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PATH",
-        help="In place of these three: files with the probabilities of your own models; repeat for more files.",
+        help="In place of labeled rows: files with the probabilities of your own models; repeat for more files. With "
+        ".npy files, the pool may be a table that has their ids.",
     ),
 ]
 ProbabilityColumns = Annotated[
@@ -67,7 +68,7 @@ RoundClasses = Annotated[
     ),
 ]
 
-_OF_TRAINING = ("labeled", "label_column", "pool", "learner", "n_models", "bootstrap_fraction", "preprocess")
+_OF_TRAINING = ("labeled", "label_column", "learner", "n_models", "bootstrap_fraction", "preprocess")
 _OF_GIVEN = ("columns", "values", "base")
 
 
@@ -77,14 +78,19 @@ class Inputs(NamedTuple):
     Attributes:
         labeled: labeled rows; none if probabilities are given.
         label_column: their column that holds the class.
-        pool: the candidates, or the files of their probabilities.
-        given: whether probabilities are given.
+        pool: the candidates; none if they are the labeled files' rows without a label, or those of the probabilities.
+        probabilities: what models say of them; none if models are trained.
     """
 
     labeled: list[str]
     label_column: str
     pool: list[str]
-    given: bool
+    probabilities: list[str]
+
+    @property
+    def rows(self) -> list[str]:
+        """The files that hold the candidates."""
+        return self.pool or self.probabilities or self.labeled
 
 
 def check_inputs(
@@ -94,7 +100,7 @@ def check_inputs(
     pool: list[str] | None,
     probabilities: list[str] | None,
 ) -> Inputs:
-    """Return the files to read: labeled rows and a pool, or probabilities, and nothing that only the other one uses."""
+    """Return the files to read: labeled rows, or probabilities, and nothing that only the other one uses."""
     unused = _OF_GIVEN if probabilities is None else _OF_TRAINING
     for name in unused:
         source = context.get_parameter_source(name)
@@ -102,15 +108,15 @@ def check_inputs(
             fix = "is for --probabilities" if probabilities is None else "is of no use with --probabilities"
             raise InputError(f"{_flag(name)} {fix}. Leave it out.")
     if probabilities is not None:
-        return Inputs([], "", probabilities, given=True)
-    asked = {"labeled": labeled, "label_column": label_column, "pool": pool}
+        return Inputs([], "", pool or [], probabilities)
+    asked = {"labeled": labeled, "label_column": label_column}
     missing = [_flag(name) for name, value in asked.items() if not value]
     if missing:
         raise InputError(
-            f"Without {' and '.join(missing)} there is nothing to select by. Give --labeled, --label-column and "
-            "--pool, or --probabilities of your own."
+            f"Without {' and '.join(missing)} there is nothing to select by. Give --labeled and --label-column, or "
+            "--probabilities of your own."
         )
-    return Inputs(labeled or [], label_column or "", pool or [], given=False)
+    return Inputs(labeled or [], label_column or "", pool or [], [])
 
 
 def columns_of_models(columns: list[str] | None) -> ColumnNames | None:

@@ -41,7 +41,14 @@ PoolFiles = Annotated[list[str], _POOL]
 # Where models may live elsewhere, so that nothing has to be labeled.
 MaybeLabeledFiles = Annotated[list[str] | None, _LABELED]
 MaybeLabelColumn = Annotated[str | None, _LABEL_COLUMN]
-MaybePoolFiles = Annotated[list[str] | None, _POOL]
+MaybePoolFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH",
+        help="Candidates: files, a folder or a quoted glob; repeat for more. Default: the labeled files' rows without "
+        "a label.",
+    ),
+]
 Features = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Feature columns, comma-separated or repeated; default: all."),
@@ -174,6 +181,11 @@ ReportImages = Annotated[
 def one_or_all(paths: list[str]) -> str | list[str]:
     """Return the only path by itself, as messages name it, or all of them."""
     return paths[0] if len(paths) == 1 else paths
+
+
+def one_or_none(names: list[str] | None) -> str | list[str] | None:
+    """Return the only name by itself, which may be a file; all of them; or None, if there are none."""
+    return None if names is None else one_or_all(names)
 
 
 def check_report(

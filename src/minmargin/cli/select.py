@@ -46,6 +46,7 @@ from minmargin.cli.options import (
     StrategyOptions,
     check_report,
     one_or_all,
+    one_or_none,
     preprocess_for,
     split,
     strategy_options,
@@ -71,6 +72,8 @@ _EXAMPLE = """\b
 Example:
   minmargin select --labeled labeled.csv --label-column y \\
                    --pool 'pool/*.parquet' --batch-size 1000 --out batch.csv
+  minmargin select --labeled partly.csv --label-column y \\
+                   --batch-size 1000 --out batch.csv
   minmargin select --probabilities predicted.parquet --columns 'p_*' \\
                    --id-column id --batch-size 1000 --out batch.csv
 """
@@ -142,9 +145,9 @@ def select_command(
     for path in (out, manifest):
         if path is not None:
             check_writable(path)
-    check_report(report, image_column, lambda: open_pool(one_or_all(files.pool)).schema.names, "the pool")
+    check_report(report, image_column, lambda: open_pool(one_or_all(files.rows)).schema.names, "the pool")
     write = writer_for(out)
-    _refuse_to_overwrite(out, [*files.labeled, *files.pool])
+    _refuse_to_overwrite(out, [*files.labeled, *files.pool, *files.probabilities])
     _refuse_to_replace(out, exclude or [])
     options = strategy_options(strategy, strategy_option, prefilter)
     with progress_bars() as progress, _told_how_to_go_on(checkpoint):
@@ -152,7 +155,6 @@ def select_command(
             classes=split(classes),
             strategy=resolve_strategy(strategy, **options),
             random_state=seed,
-            features=split(features),
             id_column=id_column,
             keep=split(keep) or [],
             exclude=read_excluded(exclude or [], id_column),
@@ -165,21 +167,25 @@ def select_command(
             checkpoint=checkpoint,
             progress=progress,
         )
-        if files.given:
+        beside = one_or_all(files.pool) if files.pool else None
+        if files.probabilities:
             batch = select_from_probabilities(
-                one_or_all(files.pool),
+                one_or_all(files.probabilities),
                 batch_size,
                 columns=columns_of_models(columns),
                 values=cast("Values", values),  # likewise
-                base=split(base),
+                base=one_or_none(split(base)),
+                features=one_or_none(split(features)),
+                pool=beside,
                 **of_pool,
             )
         else:
             batch = select(
                 one_or_all(files.labeled),
                 files.label_column,
-                one_or_all(files.pool),
+                beside,
                 batch_size,
+                features=split(features),
                 learner=learner_named(learner),
                 n_models=n_models,
                 bootstrap_fraction=bootstrap_fraction,
@@ -205,7 +211,6 @@ class _OfPool(ExecutionOptions):
     classes: list[str] | None
     strategy: Strategy
     random_state: int | None
-    features: list[str] | None
     id_column: str | None
     keep: list[str]
     exclude: Any

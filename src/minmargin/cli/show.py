@@ -64,12 +64,24 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     n_equal = int((batch.scores == batch.scores[-1]).sum())
     if n_equal > 1:
         console.print(f"{n_equal:,} of them have the same score as the last: among equals the seed decides.")
-    if excluded is not None:
-        console.print(_excluded(excluded["rows"]))
+    if excluded is not None and "labeled" in excluded:
+        console.print(one_table(pool["rows"], excluded["labeled"], excluded["unlabeled_mark"]))
+        n_excluded -= excluded["labeled"]
+    if excluded is not None and excluded["asked"]:
+        console.print(_excluded(n_excluded))
     if copies := batch.manifest.get("copies_passed_over"):
         console.print(_copies(copies))
     with_report = "" if report is None else f", with a report in {escape(str(report))}"
     console.print(f"Written to {escape(str(out))}{with_report}.")
+
+
+def one_table(n_rows: int, n_labeled: int, mark: str) -> str:
+    """Return which part of a table is the pool.
+
+    >>> one_table(1000, 120, "None or NaN")
+    'The pool is the 880 of 1,000 rows whose label is None or NaN.'
+    """
+    return f"The pool is the {n_rows - n_labeled:,} of {n_rows:,} rows whose label is {mark}."
 
 
 def _excluded(n_rows: int) -> str:

@@ -319,7 +319,7 @@ class Committee:
             return scan.shortlist(shortlists, checkpoint=checkpoint)
 
     def _settings(self, strategy: Strategy, batch_size: int, scan: Scan, *, distinct: bool) -> dict[str, Any]:
-        execution = scan.execution
+        execution, names = scan.execution, self.provenance.member_names
         return {
             "strategy": strategy.name,
             "strategy_options": dict(strategy.options),
@@ -328,6 +328,7 @@ class Committee:
             "learner": self.provenance.learner,
             **({} if self.choice is None else {"choice": self.choice.describe()}),
             "n_models": self.n_models,
+            **({} if names is None else {"member_names": list(names)}),
             "bootstrap_fraction": self.provenance.bootstrap_fraction,
             "seed": self.provenance.seeds.root,
             "preprocess": self.provenance.preprocess,

@@ -32,6 +32,7 @@ class Provenance:
         vectors: returns (N, D) the labeled rows as the learner's last step sees them; None if there are none.
         has_base: whether a model was trained on the whole labeled set. Without one, the members' mean predicts.
         identity: returns what tells these models from others where neither their arrays nor a labeled set do.
+        member_names: (K,) what the members are called; None if they have no names.
     """
 
     learner: str
@@ -44,6 +45,7 @@ class Provenance:
     vectors: Callable[[], Matrix | None]
     has_base: bool = True
     identity: Callable[[], str] = str
+    member_names: tuple[str, ...] | None = None
 
     @classmethod
     def elsewhere(
@@ -55,6 +57,7 @@ class Provenance:
         vectors: Matrix | None = None,
         has_base: bool,
         identity: Callable[[], str] = str,
+        member_names: tuple[str, ...] | None = None,
     ) -> Provenance:
         """Return that of models that were trained elsewhere; `vectors` are of rows labeled there, if they are known."""
         return cls(
@@ -68,6 +71,7 @@ class Provenance:
             vectors=partial(_given, vectors),
             has_base=has_base,
             identity=identity,
+            member_names=member_names,
         )
 
 

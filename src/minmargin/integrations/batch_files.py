@@ -45,7 +45,10 @@ def as_batch(table: pa.Table, name: str) -> Batch:
             f"{name!r} is no batch: it has no column {listing(missing)}. Give the file that minmargin select wrote."
         )
     table = table.sort_by("rank")
-    kept = [column for column in table.column_names if column not in OUR_COLUMNS]
+    manifest = json.loads((table.schema.metadata or {}).get(b"minmargin", b"{}"))
+    # Without a manifest, as in CSV files, names of members are a column like any other.
+    named = ["member_name"] if "member_names" in manifest.get("settings", {}) else []
+    kept = [column for column in table.column_names if column not in (*OUR_COLUMNS, *named)]
     contested = [_values(table["first_class"]), _values(table["second_class"])]
     return Batch(
         rows=table["row"].to_numpy(),
@@ -55,7 +58,7 @@ def as_batch(table: pa.Table, name: str) -> Batch:
         top_classes=np.stack(contested, axis=1),
         predicted=_values(table["predicted"]),
         kept=table.select(kept) if kept else None,
-        manifest=json.loads((table.schema.metadata or {}).get(b"minmargin", b"{}")),
+        manifest=manifest,
     )
 
 

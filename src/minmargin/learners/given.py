@@ -35,6 +35,7 @@ class GivenScorer:
         has_base: whether the base's class scores are given too; one model alone is base and member.
         n_features: D: what strategies that compare rows see of them.
         values: what the class scores are.
+        names: (K,) of the members, for errors; None if they have none.
     """
 
     n_members: int
@@ -42,6 +43,7 @@ class GivenScorer:
     has_base: bool
     n_features: int
     values: Values = "probabilities"
+    names: tuple[str, ...] | None = None
 
     rowwise = True
     probabilistic = True
@@ -167,7 +169,9 @@ class GivenScorer:
     def _whose(self, model: int) -> str:
         if self._n_models == 1:
             return f"the {self.values}"
-        return f"the {self.values} of " + ("the base" if model == self.n_members else f"model {model}")
+        if model == self.n_members:
+            return f"the {self.values} of the base"
+        return f"the {self.values} of model {model if self.names is None else repr(self.names[model])}"
 
     @property
     def _n_models(self) -> int:

@@ -147,6 +147,6 @@ def _drawings(
             yield "margins", figures.draw_margins(scores, survey.picks.notes["strategy_score"])
     if (batch.member >= 0).any():
         counts = np.bincount(batch.member[batch.member >= 0], minlength=settings.get("n_models", 0))
-        yield "members", figures.draw_members(counts.tolist())
+        yield "members", figures.draw_members(counts.tolist(), batch.member_names)
     yield "pairs", figures.draw_pairs(pairs[: figures.N_BARS])
     yield "mix", figures.draw_mix(shares)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _WIDTH = 4.4  # inches
-N_BARS = 12  # pairs or classes that are shown by name
+N_BARS = 12  # pairs, classes or members that are shown by name
 
 
 def draw_chart(chart: Chart, whose: Literal["this batch", "plain margin"]) -> Markup:
@@ -118,16 +118,21 @@ def draw_margins(sample: NDArray[np.float64], picks: NDArray[np.float64]) -> Mar
         return inline(figure, "Two histograms of the base's margin: of the pool and of the picks.")
 
 
-def draw_members(counts: Sequence[int]) -> Markup:
-    """Return how many picks lie on each member's boundary."""
+def draw_members(counts: Sequence[int], names: Sequence[str] | None = None) -> Markup:
+    """Return how many picks lie on each member's boundary; `names` are what they are called, if they are."""
+    shown = None if names is None or len(names) > N_BARS else [short(name, 16) for name in names]
     with drawn(_WIDTH, 2.1) as (figure, axes):
         axes.bar(np.arange(len(counts)), counts, 0.75, color=COLORS["vermilion"])
         axes.set(xlabel="member", ylabel="picks", xlim=(-0.7, len(counts) - 0.3))
         axes.yaxis.get_major_locator().set_params(integer=True)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        if shown is None:
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        else:
+            axes.set_xticks(range(len(shown)), shown)
         axes.tick_params(axis="x", length=0)
         axes.grid(axis="y")
-        return inline(figure, "A bar for each member: " + ", ".join(map(str, counts)) + " picks.")
+        told = [str(n) if shown is None else f"{shown[k]} {n}" for k, n in enumerate(counts)]
+        return inline(figure, "A bar for each member: " + ", ".join(told) + " picks.")
 
 
 def draw_pairs(pairs: Sequence[tuple[tuple[str, str], int]]) -> Markup:

@@ -142,7 +142,7 @@ def _reasons(batch: Batch, survey: Survey | None, n: int) -> list[str]:
         words.reason(strategy, member, first, second, score) + words.distance(strategy, place, of_row)
         for place, (member, (first, second), score, of_row) in enumerate(
             zip(
-                batch.member[:n].tolist(),
+                [_name_of(member, batch.member_names) for member in batch.member[:n].tolist()],
                 batch.top_classes[:n].tolist(),
                 scores,
                 batch.scores[:n].tolist(),
@@ -150,3 +150,9 @@ def _reasons(batch: Batch, survey: Survey | None, n: int) -> list[str]:
             )
         )
     ]
+
+
+def _name_of(member: int, names: Sequence[str] | None) -> str | None:
+    if member < 0:
+        return None
+    return f"member {member}" if names is None else names[member]

@@ -95,6 +95,7 @@ def settings_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         "strategy": settings.get("strategy"),
         "learner": settings.get("learner"),
         "members": settings.get("n_models"),
+        "names of the members": ", ".join(settings.get("member_names", ())),
         "bootstrap fraction": settings.get("bootstrap_fraction"),
         "preprocessing": settings.get("preprocess"),
         "seed": settings.get("seed"),

@@ -28,26 +28,26 @@ def meaning(strategy: str, n_models: int) -> str:
 
 
 def reason(
-    strategy: str, member: int, first: object, second: object, scores: tuple[float, float] | None
+    strategy: str, member: str | None, first: object, second: object, scores: tuple[float, float] | None
 ) -> str:
-    """Return why a row was picked.
+    """Return why a row was picked; `member` is who decided, if a single one did.
 
-    >>> reason("min-margin", 7, "cat", "dog", (0.4121, 0.4093))
+    >>> reason("min-margin", "member 7", "cat", "dog", (0.4121, 0.4093))
     'member 7 gives 0.412 to cat, 0.409 to dog'
-    >>> reason("committee", -1, "cat", "dog", (13.0, 12.0))
+    >>> reason("committee", None, "cat", "dog", (13.0, 12.0))
     '13 votes for cat, 12 for dog'
-    >>> reason("margin", -1, "cat", "dog", None)
+    >>> reason("margin", None, "cat", "dog", None)
     'the base is torn between cat and dog'
     """
     if scores is None:
-        who = f"member {member}" if member >= 0 else "the base"
+        who = "the base" if member is None else member
         return f"{who} is torn between {first} and {second}"
     entry = entry_of(strategy)
     contest = "model" if entry is None else entry.contest
     if contest == "votes":
         return f"{scores[0]:.0f} votes for {first}, {scores[1]:.0f} for {second}"
-    if member >= 0:
-        who = f"member {member} gives"
+    if member is not None:
+        who = f"{member} gives"
     else:
         who = "the members on average give" if contest == "mean" else "the base gives"
     digits = _digits_apart(*scores)

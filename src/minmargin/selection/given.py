@@ -55,8 +55,9 @@ def select_from_probabilities(
     [1]
 
     Args:
-        probabilities: (n, C) of one model; (K, n, C), or a list of K arrays, of a committee; a data frame, or a path to
-            files, with a column for each class or a list column for each model; or an iterable of chunks of these.
+        probabilities: (n, C) of one model; (K, n, C), a list of K arrays, or a dict of them by the models' names, of a
+            committee; a data frame, or a path to files, with a column for each class or a list column for each model;
+            or an iterable of chunks of these.
         batch_size: B, how many rows to pick.
         strategy: as for `select`.
         values: what the numbers are: "probabilities", "log-probabilities" or "logits".
@@ -65,10 +66,11 @@ def select_from_probabilities(
         features: (n, D) embeddings, or the columns that hold them, for strategies that compare rows.
         labeled_features: (N, D) those of rows labeled already, which "k-centers" keeps away from.
         columns: the columns of a frame or of files that hold the probabilities: one a class, a pattern such as "p_*",
-            list columns, one a model, or one list of columns for each model. By default, all that have no other use.
+            list columns, one a model, or one list of columns for each model, in a dict if models have names. By
+            default, all that have no other use.
         classes: the C classes, in the order of the columns. By default the names of the columns, or what the star of
             a pattern stands for; 0, 1, ... where there are none.
-        pool: a data frame with a row for each row of the arrays, for `id_column` and `keep`.
+        pool: a data frame, or files, with a row for each row of the arrays, for `id_column` and `keep`.
         id_column: a column whose values go into `batch.ids`.
         keep: further columns to carry into the batch.
         exclude: rows that must not be picked: values of the id column, or row numbers if there is none; or batches, or
@@ -89,7 +91,9 @@ def select_from_probabilities(
     probabilities, pool = with_index(probabilities, id_column), with_index(pool, id_column)
     source = Source.of(probabilities, base, features, columns, pool, others)
     named = _classes(classes, source)
-    scorer = GivenScorer(source.n_members, len(named), source.has_base, source.n_features, values)
+    scorer = GivenScorer(
+        source.n_members, len(named), source.has_base, source.n_features, values, source.member_names
+    )
     _check_enough(chosen.name, scorer)
     intake = Intake("matrix", source.columns, scorer.width, missing=True)
     excluded = resolve_excluded(exclude, id_column)
@@ -103,6 +107,7 @@ def select_from_probabilities(
         random_state,
         vectors=_labeled(labeled_features, scorer.n_features),
         has_base=source.has_base or source.n_members == 1,
+        member_names=source.member_names,
     )
     committee = Committee(named, provenance, None, scorer)
     wanted = bool(scorer.n_features) and distinct_rows(None, chosen) if distinct is None else distinct

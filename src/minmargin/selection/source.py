@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.data.columns import to_matrix
-from minmargin.data.rows import Frame, SideBySide, count_rows
+from minmargin.data.rows import Frame, SideBySide, concat_rows, count_rows
 from minmargin.data.schema import Column, as_rows, column_of, missing_column
 from minmargin.errors import InputError, listing
 from minmargin.pools import is_path, open_pool
 from minmargin.pools.base import Pool
 from minmargin.pools.memory import MemoryPool
 
-#: The columns that hold probabilities: names or a pattern of them, or those of each model.
-ColumnNames: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
+#: The columns that hold probabilities: names or a pattern of them, or those of each model, which may have a name.
+ColumnNames: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, str | Sequence[str]]
+
+_CHUNK_SIZE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Source:
         has_base: whether the base has numbers of its own.
         n_features: D.
         names: of the classes, where columns are called after them.
+        member_names: (K,) of the models, where they have names.
     """
 
     pool: Pool
@@ -47,6 +50,7 @@ class Source:
     has_base: bool = False
     n_features: int = 0
     names: list[str] | None = None
+    member_names: tuple[str, ...] | None = None
 
     @classmethod
     def of(
@@ -59,15 +63,15 @@ class Source:
                 raise InputError(
                     "columns= is for frames and files, and the probabilities are arrays. Leave it out."
                 )
-            return _of_arrays(members, base, features, pool)
+            return _of_arrays(members, _names_of_models(given), base, features, pool, others)
         if pool is not None:
             raise InputError(
-                "pool= is for arrays of probabilities. Frames and files have their other columns themselves: leave it "
-                "out."
+                "The pool is for arrays of probabilities. Frames and files have their other columns themselves: leave "
+                "it out."
             )
         if has_columns(given):
             return _of_columns(open_pool(given), columns, base, features, others)
-        if not isinstance(given, Iterable):
+        if not isinstance(given, Iterable) or isinstance(given, Mapping):
             raise InputError(
                 f"The probabilities are a {type(given).__name__}. Give arrays, a data frame, or a path to files."
             )
@@ -91,6 +95,8 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
 
 def as_models(given: Any) -> list[NDArray[Any]] | None:
     """Return (n, C) arrays, one a model; None for what is not made of arrays."""
+    if isinstance(given, Mapping):
+        return [_model_called(str(name), each) for name, each in given.items()] or None
     if isinstance(given, (list, tuple)) and given and nw.dependencies.is_into_dataframe(given[0]):
         raise InputError(
             "The probabilities are a list of data frames. Give arrays, with the classes in the same order, or one "
@@ -113,6 +119,25 @@ def as_models(given: Any) -> list[NDArray[Any]] | None:
     return [as_array(array, "The array of probabilities")]
 
 
+def _model_called(name: str, given: Any) -> NDArray[Any]:
+    if not _is_npy(given) and (nw.dependencies.is_into_dataframe(given) or np.ndim(given) != 2):
+        raise InputError(
+            f"The probabilities are a dict, in which {name!r} is no array with a row for each row and a column for "
+            "each class. Give such an array for each model; give columns as a data frame."
+        )
+    return as_array(given, f"Model {name!r}")
+
+
+def _names_of_models(given: Any) -> tuple[str, ...] | None:
+    """Return what models are called, if they have names."""
+    if not isinstance(given, Mapping):
+        return None
+    names = tuple(map(str, given))
+    if len(set(names)) < len(names):
+        raise InputError(f"Two models have the same name ({listing(names)}). Give each its own.")
+    return names
+
+
 def _is_npy(given: Any) -> bool:
     return not isinstance(given, (list, tuple)) and is_path(given) and str(given).endswith(".npy")
 
@@ -123,15 +148,18 @@ def has_columns(given: Any) -> bool:
     return is_path(given) or frame or hasattr(given, "scanner")
 
 
-def _of_arrays(members: list[NDArray[Any]], base: Any, features: Any, pool: Any) -> Source:
-    if is_path(pool):
-        raise InputError(
-            f"pool={pool!r} is a path, and arrays go with a data frame. Read it first, with pd.read_parquet."
-        )
-    frame = None if pool is None else as_rows(pool, "The pool")
-    if frame is not None and not isinstance(frame, nw.DataFrame):
-        raise InputError("pool must be a data frame, whose columns are for id_column and keep.")
-    parts = {f"model {k}": member for k, member in enumerate(members)}
+def _of_arrays(
+    members: list[NDArray[Any]],
+    names: tuple[str, ...] | None,
+    base: Any,
+    features: Any,
+    pool: Any,
+    others: list[str],
+) -> Source:
+    frame = None if pool is None else _frame_beside(pool, features, others)
+    parts = {
+        f"model {name}": member for name, member in zip(names or itertools.count(), members, strict=False)
+    }
     n_classes = members[0].shape[1]
     if base is not None:
         parts["base"] = as_array(base, "The base")
@@ -144,11 +172,32 @@ def _of_arrays(members: list[NDArray[Any]], base: Any, features: Any, pool: Any)
     rows = {name: len(part) for name, part in parts.items()}
     rows |= {} if frame is None else {"pool": count_rows(frame)}
     _check_same(rows, "numbers of rows", "All must tell of the same rows.")
-    facts = len(members), n_classes, base is not None, n_features
+    facts = len(members), n_classes, base is not None, n_features, None, names
     if frame is None:
         return Source(MemoryPool(cast("Any", SideBySide(list(parts.values())))), None, *facts)
     columns = tuple(Column(name, "embedding", "list", part.shape[1]) for name, part in parts.items())
     return Source(MemoryPool(as_rows(_with_columns(frame, parts), "The pool")), columns, *facts)
+
+
+def _frame_beside(pool: Any, features: Any, others: list[str]) -> Frame:
+    """Return the frame that goes with arrays; of files, the columns that are asked for, and one that counts rows."""
+    if not is_path(pool):
+        frame = as_rows(pool, "The pool")
+        if not isinstance(frame, nw.DataFrame):
+            raise InputError("pool must be a data frame, or files, whose columns are for id_column and keep.")
+        return frame
+    opened = open_pool(pool)
+    if opened.schema.columns is None:
+        raise InputError(f"{opened.name} has no column names, which id_column and keep need. Give a table.")
+    numbers = _columns_named(features) or []
+    for name in (*others, *numbers):
+        if name not in opened.schema.names:
+            raise missing_column(name, opened.schema.names, "the pool")
+    wanted = dict.fromkeys(others) | {name: cast("Column", opened.schema.find(name)).kind for name in numbers}
+    chunks = list(opened.chunks(wanted or dict.fromkeys(opened.schema.names[:1]), _CHUNK_SIZE))
+    if not chunks:
+        raise InputError(f"{opened.name} has no rows. Give one for each row of the arrays.")
+    return cast("Frame", concat_rows(chunks))
 
 
 def _check_same(counts: dict[str, int], what: str, fix: str) -> None:
@@ -158,8 +207,8 @@ def _check_same(counts: dict[str, int], what: str, fix: str) -> None:
 
 
 def _features(features: Any, frame: Frame | None) -> NDArray[Any]:
-    names = [features] if isinstance(features, str) and not _is_npy(features) else features
-    if not (isinstance(names, (list, tuple)) and all(isinstance(each, str) for each in names)):
+    names = _columns_named(features)
+    if names is None:
         return as_array(features, "The array of features")
     if frame is None:
         raise InputError(
@@ -170,6 +219,15 @@ def _features(features: Any, frame: Frame | None) -> NDArray[Any]:
         if name not in frame.columns:
             raise missing_column(name, frame.columns, "the pool")
     return np.ascontiguousarray(to_matrix(frame.select(names)))
+
+
+def _columns_named(features: Any) -> list[str] | None:
+    """Return the columns that features are; None if they are an array, or a file of one."""
+    names = [features] if isinstance(features, str) and not _is_npy(features) else features
+    is_list = (
+        isinstance(names, (list, tuple)) and len(names) > 0 and all(isinstance(each, str) for each in names)
+    )
+    return list(names) if is_list else None
 
 
 def _with_columns(frame: Frame, parts: dict[str, NDArray[Any]]) -> pa.Table:
@@ -193,6 +251,8 @@ def _of_chunks(
         raise InputError(
             "There are no probabilities: the iterable gave no chunk (a generator can be read once)."
         )
+    if isinstance(first, Mapping):
+        raise InputError("A chunk of probabilities is a dict. Give chunks that are arrays, or frames.")
     members = as_models(first)
     if members is None:
         return _of_columns(open_pool(itertools.chain([first], chunks)), columns, base, features, others)
@@ -209,12 +269,20 @@ def _of_columns(
 ) -> Source:
     if pool.schema.columns is None:
         raise InputError(f"{pool.name} has no column names. Give .npy files as a list, one for each model.")
+    called = _names_of_models(columns)
+    if isinstance(columns, Mapping):
+        columns = [_listed(each) for each in columns.values()]
     of_base, of_rows = ([] if each is None else _names(each, pool) for each in (base, features))
     models = _columns_of_models(columns, pool, {*of_base, *of_rows, *others})
     found = [_column(name, pool) for model in models for name in model.values()]
     _check_kinds(found)
     lists = found[0].kind == "embedding"
     members = [[column.name] for column in found] if lists else [list(model.values()) for model in models]
+    if called is not None and len(called) != len(members):
+        raise InputError(
+            f"columns has names for {len(called)} models ({listing(called)}), and holds the columns of {len(members)}. "
+            "Name each model once."
+        )
     with_base = [*members, of_base] if of_base else members
     widths = [sum(_column(name, pool).width or 1 for name in model) for model in with_base]
     counts = {", ".join(model): width for model, width in zip(with_base, widths, strict=True)}
@@ -222,7 +290,7 @@ def _of_columns(
     wanted = [_column(name, pool) for name in [*itertools.chain(*with_base), *of_rows]]
     n_features = sum(_column(name, pool).width or 1 for name in of_rows)
     names = None if lists else list(models[0])
-    return Source(pool, tuple(wanted), len(members), widths[0], bool(of_base), n_features, names)
+    return Source(pool, tuple(wanted), len(members), widths[0], bool(of_base), n_features, names, called)
 
 
 def _check_kinds(found: list[Column]) -> None:
