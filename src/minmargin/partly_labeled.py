@@ -64,13 +64,10 @@ class PartlyLabeled:
                 f"X has {n_rows:,} rows and y has {len(labels):,} labels. With pool=None, give one a row, and None or "
                 "NaN for rows without a label."
             )
-        marked, mark = _without_label(labels, named or [])
-        places = np.flatnonzero(~marked)
-        known = [labels[place] for place in places.tolist()]
-        _check_parts(known, n_rows, mark)
+        places, known, mark = find_labeled(labels, named or [])
         labeled = LabeledSet.of(
             take_rows(rows, places),
-            _whole(known, mark),
+            known,
             classes=classes if named is None else named,
             features=features,
             not_features=not_features,
@@ -101,6 +98,15 @@ class PartlyLabeled:
             exclusion=Exclusion.by_row(out, self.n_rows),
             one_table=OneTable(len(self.places), self.mark, n_asked),
         )
+
+
+def find_labeled(labels: list[Any], classes: list[Any]) -> tuple[NDArray[np.intp], list[Any], str]:
+    """Return which rows of a table have labels, these labels, and what stands for none; `classes` are no such marks."""
+    marked, mark = _without_label(labels, classes)
+    places = np.flatnonzero(~marked)
+    known = [labels[place] for place in places.tolist()]
+    _check_parts(known, len(labels), mark)
+    return places, _whole(known, mark), mark
 
 
 def _without_label(labels: list[Any], classes: list[Any]) -> tuple[NDArray[np.bool_], str]:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import minmargin as mm
-from campaign.flowers import answers
+from campaign.flowers import IDS, SPECIES, answers
 
 
 def complaint(call, *args, **more):
@@ -207,3 +207,68 @@ def test_features_called_like_columns_of_a_batch_keep_their_values(begin):
     table = campaign.labeled().to_pandas().iloc[-7:].set_index("row_id")
     for name in names.values():
         assert table[name].tolist() == pool.loc[batch.ids.tolist(), name].tolist()
+
+
+def partly_labeled(path: str, labeled: set[str]) -> str:
+    rows = pd.read_parquet("pool")
+    truth = dict(zip(IDS, SPECIES, strict=True))
+    labels = [truth[each] if each in labeled else None for each in rows["row_id"]]
+    table = rows.assign(y=labels)
+    table.to_csv(path, index=False) if path.endswith(".csv") else table.to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("path", ["table.csv", "table.parquet"])
+def test_one_table_is_labeled_rows_and_pool(begin, path):
+    known = pd.read_csv("labeled.csv")["row_id"].tolist()
+    one = begin("one", labeled=partly_labeled(path, set(known)), pool=None)
+    two = begin("two")
+    assert one.labeled().num_rows == two.labeled().num_rows == 15
+    for _ in range(2):
+        batch = one.next(n_jobs=1)
+        assert batch.rows.tolist() == two.next(n_jobs=1).rows.tolist()
+        assert not set(batch.ids) & set(known)
+        for campaign in (one, two):
+            campaign.add_labels(answers(batch), n_jobs=1)
+
+
+def test_ids_of_one_table_stay_as_they_stand(begin):
+    rows = pd.DataFrame({"a": np.arange(40.0) % 7, "row_id": [f"{row:03d}" for row in range(40)]})
+    rows.assign(y=["no", "yes", None, None] * 10).to_csv("table.csv", index=False)
+    campaign = begin(labeled="table.csv", pool=None, batch_size=20, distinct=False)
+    assert sorted(campaign.next(n_jobs=1).ids) == [f"{row:03d}" for row in range(40) if row % 4 > 1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (
+            {"id_column": None},
+            (
+                "With pool=None, rows with labels and without are in the same files, and known by their ids. Name the "
+                "column that holds these with id_column."
+            ),
+        ),
+        (
+            {"labeled": pd.DataFrame({"y": ["a", None]})},
+            (
+                "With pool=None, the pool is the labeled files' rows without a label. Give labeled= and "
+                "label_column=, the first of them as a path to files."
+            ),
+        ),
+        (
+            {"label_column": "z"},
+            "Column 'z' is not in the labeled set (columns: 'a', 'b', 'c', 'd', 'row_id', 'y').",
+        ),
+        (
+            {},
+            (
+                "All 15 rows have labels. With pool=None, those are picked from whose label is None, NaN, -1 or empty. "
+                "Give the rows to pick from as pool."
+            ),
+        ),
+    ],
+)
+def test_one_table_that_cannot_be_both(begin, changed, told):
+    assert complaint(begin, pool=None, **changed) == told
+    assert not Path("flowers").exists()

@@ -68,6 +68,24 @@ def test_a_campaign_from_beginning_to_report(run):
     assert json.loads(run("next", "flowers", "--json", "--n-jobs", "1")[1])["round"] == 2
 
 
+def test_without_a_pool_the_rows_without_a_label_are_it(run):
+    known = dict(pd.read_csv("labeled.csv")[["row_id", "y"]].to_numpy().tolist())
+    rows = pd.read_parquet("pool.parquet")
+    rows.assign(y=[known.get(each) for each in rows["row_id"]]).to_csv("table.csv", index=False)
+    line = [part for part in INIT if part not in {"--pool", "pool.parquet"}]
+    line[line.index("labeled.csv")] = "table.csv"
+    assert run(*line) == (
+        0,
+        (
+            "A campaign begins in flowers (seed 0), with 3 classes.\n"
+            "The pool is the 135 of 150 rows without a label.\n"
+            "Next: minmargin campaign next flowers\n"
+        ),
+        "",
+    )
+    assert "Picked 5 of 135 rows by min-margin" in run("next", "flowers", "--n-jobs", "1")[1]
+
+
 def test_a_round_has_a_report_if_one_is_asked_for(run):
     run(*INIT)
     code, out, _ = run("next", "flowers", "--report", "round.html", "--n-jobs", "1")

@@ -187,6 +187,7 @@ def test_the_shell_completes_commands_and_names() -> None:
     assert completed("select", "--strategy", "") == [each.name for each in strategies()]
     assert completed("select", "--strategy", "margin-o") == ["margin-of-mean"]
     assert completed("select", "--learner", "") == list(LEARNERS)
+    assert completed("campaign", "init", "--learner", "") == [*LEARNERS, "given"]
     assert completed("select", "--engine", "d") == ["dask"]
     assert completed("data", "fetch", "mn") == ["mnist"]
     assert completed("reproduce", "the") == ["theorem"]

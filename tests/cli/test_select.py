@@ -353,6 +353,67 @@ def test_nothing_is_trained_or_written_for_a_wrong(
     assert sorted(path.name for path in folder.iterdir() if path.suffix != "") == before
 
 
+@pytest.mark.parametrize(
+    ("learner", "options", "name"),
+    [
+        ("logistic", ["C=auto"], "logistic(C='auto')"),
+        ("logistic", ["C=0.5", "class_weight=balanced"], "logistic(C=0.5, class_weight='balanced')"),
+        ("random-forest", ["n_estimators=5", "max_depth=none"], "RandomForestClassifier(n_estimators=5)"),
+    ],
+)
+def test_settings_of_a_learner(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, learner: str, options: list[str], name: str
+) -> None:
+    given = [part for option in options for part in ("--learner-option", option)]
+    assert run(monkeypatch, arguments(*given, learner=learner, manifest="m.json")) == 0
+    assert json.loads(Path("m.json").read_text())["settings"]["learner"] == name
+
+
+@pytest.mark.parametrize(
+    ("options", "learner", "message"),
+    [
+        (
+            ["c=3"],
+            "logistic",
+            (
+                "--learner-option c=3 is no setting of the learner. Learner 'logistic' has 'C', 'fit_intercept', "
+                "'class_weight', 'tol'. Did you mean 'C'?"
+            ),
+        ),
+        (
+            ["auto"],
+            "text",
+            "--learner-option auto is not NAME=VALUE. Learner 'text' has 'C', 'class_weight'.",
+        ),
+        (["C=1", "C=2"], "logistic", "--learner-option C=2 gives 'C' a second time. Give it once."),
+        (
+            ["C=much"],
+            "logistic",
+            "C='much' must be a positive number, or 'auto'. 1.0 is usual; more fits the labels closer.",
+        ),
+        (
+            ["C=1"],
+            "sklearn.naive_bayes:GaussianNB",
+            (
+                "--learner-option is for learners with a name (logistic, text, mlp, random-forest, "
+                "gradient-boosting), and --learner is sklearn.naive_bayes:GaussianNB. Leave it out."
+            ),
+        ),
+    ],
+)
+def test_settings_that_a_learner_does_not_have(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    learner: str,
+    message: str,
+) -> None:
+    given = [part for option in options for part in ("--learner-option", option)]
+    assert run(monkeypatch, arguments(*given, learner=learner)) == 1
+    assert capsys.readouterr() == ("", f"minmargin: {message}\n")
+
+
 def partly_labeled(folder: Path) -> pd.DataFrame:
     rows = pd.concat([pd.read_csv(path) for path in sorted(folder.glob("pool/*.csv"))], ignore_index=True)
     labeled = pd.read_csv("labeled.csv").set_index("row_id")["species"]

@@ -142,3 +142,11 @@ def test_a_csv_with_few_rows(run, capsys):
         "minmargin: Some classes have a single row, which cannot be both learned from and tested on: 'u', 'v'. Drop "
         "such rows, or merge the classes with others.\n"
     )
+
+
+def test_settings_of_the_learner_and_classes(run, capsys):
+    more = ["--learner-option", "C=auto", "--classes", "benign,malignant,other", "--strategies", "random"]
+    assert run("--json", "--features", "mean radius,mean texture", *more) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert settings["learner"] == "logistic(C='auto')"
+    assert settings["classes"] == ["benign", "malignant", "other"]

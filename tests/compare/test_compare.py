@@ -294,3 +294,44 @@ def test_the_function_is_there_whatever_is_imported():
     assert callable(mm.compare)
     assert mm.Comparison.__name__ == "Comparison"
     assert Path(running.__file__).parent.name == "compare"
+
+
+RARE = np.where(
+    np.arange(len(Y)) < 12, "rare", np.where(Y, "yes", "no")
+)  # most samples of 20 rows lack a class
+
+
+def test_classes_change_nothing_for_learners_that_have_no_outputs_for_them():
+    named = ["no", "rare", "yes", "never"]
+    for learner in ("logistic", DecisionTreeClassifier(max_depth=3)):
+        plain = compare(labels=RARE, learner=learner, strategies=["margin", "random"])
+        foreseen = compare(labels=RARE, learner=learner, strategies=["margin", "random"], classes=named)
+        assert numbers(foreseen) == numbers(plain)
+        assert foreseen.settings["classes"] == sorted(named)
+        assert "classes" not in plain.settings
+
+
+def test_classes_are_outputs_of_networks_in_draws_that_lack_them():
+    pytest.importorskip("torch")
+    outputs = []
+
+    def scorer(model, rows, labels):
+        outputs.append((model.predict_proba(rows) > 0).all(axis=0).sum())
+        return 0.5
+
+    learner = mm.MLPLearner(hidden=(4,), epochs=1, class_weight="balanced")  # which is trained one by one
+    common = {"labels": RARE, "learner": learner, "strategies": ["margin"], "scoring": scorer, "n_labeled": 6}
+    compare(**common)
+    assert 2 in outputs[1:]
+    outputs.clear()
+    compare(**common, classes=["no", "rare", "yes"])
+    assert set(outputs[1:]) == {3}
+
+
+def test_labels_that_may_stand_for_no_label_can_be_named():
+    opinions = np.where(np.arange(len(Y)) % 3 == 0, -1, Y)
+    with pytest.raises(InputError, match=r"name all classes with classes=\[\.\.\.\]"):
+        compare(labels=opinions)
+    assert compare(labels=opinions, classes=[-1, 0, 1], n_draws=2).settings["classes"] == ["-1", "0", "1"]
+    with pytest.raises(InputError, match="label 1"):
+        compare(labels=Y, classes=[0, 2])

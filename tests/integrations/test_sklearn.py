@@ -111,3 +111,16 @@ def test_every_label_is_a_class_in_scikit_learn():
     assert model.classes_.tolist() == [-1, 0, 1]
     assert model.classes_.dtype == np.int8
     assert (model.predict(X) == labels).mean() > 0.9
+
+
+def test_classes_that_no_row_has_are_columns_all_the_same():
+    named = ["setosa", "versicolor", "virginica", "another"]
+    model = CommitteeClassifier(n_models=3, random_state=0, classes=named).fit(X, NAMES)
+    assert model.classes_.tolist() == sorted(named)
+    assert model.predict_proba(X).shape == (len(X), 4)
+    assert model.predict_proba(X)[:, 0].max() == 0.0
+    plain = CommitteeClassifier(n_models=3, random_state=0).fit(X, NAMES)
+    np.testing.assert_array_equal(model.predict_proba(X)[:, 1:], plain.predict_proba(X))
+    assert clone(model).classes == named
+    with pytest.raises(mm.InputError, match="'virginica'"):
+        CommitteeClassifier(classes=["setosa", "versicolor"]).fit(X, NAMES)

@@ -178,7 +178,8 @@ class Batch:
     @property
     def member_names(self) -> list[str] | None:
         """(K,) what the members are called; None if they have no names."""
-        return self.manifest.get("settings", {}).get("member_names")
+        names: list[str] | None = self.manifest.get("settings", {}).get("member_names")
+        return names
 
     def _named_members(self) -> dict[str, pa.Array]:
         names = self.member_names

@@ -16,13 +16,14 @@ import pyarrow as pa
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import labeled_set
 from minmargin.campaign.settings import FILE, GIVEN, Settings
-from minmargin.campaign.tables import read_ids, with_labels, write_table
+from minmargin.campaign.tables import ids_as_given, read_ids, with_labels, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
 from minmargin.committee.training import Training
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
 from minmargin.files import LOCK, locked_folder
-from minmargin.pools import MatchedPool, Pool, check_batch_size, match_pool, open_pool
+from minmargin.partly_labeled import find_labeled
+from minmargin.pools import MatchedPool, Pool, check_batch_size, is_path, match_pool, open_pool
 from minmargin.pools.uris import is_uri
 from minmargin.strategies import check_strategy, resolve_strategy
 
@@ -66,6 +67,38 @@ class Given(NamedTuple):
 
     rows: pa.Table
     source: Any
+
+
+def labeled_part(
+    rows: pa.Table | None,
+    source: Any,
+    label_column: str | None,
+    id_column: str | None,
+    classes: Sequence[Any],
+) -> Given:
+    """Return the rows of one table that have labels; the others are the pool, in the files that the table came from.
+
+    Rows with labels are in these files, too. They are known by their ids, and never picked.
+    """
+    if rows is None or label_column is None or not is_path(source):
+        raise InputError(
+            "With pool=None, the pool is the labeled files' rows without a label. Give labeled= and label_column=, the "
+            "first of them as a path to files."
+        )
+    if id_column is None:
+        raise InputError(
+            "With pool=None, rows with labels and without are in the same files, and known by their ids. Name the "
+            "column that holds these with id_column."
+        )
+    for name in (label_column, id_column):
+        if name not in rows.column_names:
+            raise missing_column(name, rows.column_names, "the labeled set")
+    places, labels, _ = find_labeled(rows[label_column].to_pylist(), list(classes))
+    ids = ids_as_given(rows, source, id_column)
+    part = rows.take(pa.array(places))
+    for name, values in ((label_column, labels), (id_column, [ids[place] for place in places.tolist()])):
+        part = part.set_column(part.column_names.index(name), name, pa.array(values))
+    return Given(part, None)
 
 
 def checked_beginning(

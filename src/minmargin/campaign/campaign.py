@@ -16,6 +16,7 @@ from minmargin.campaign.beginning import (
     Given,
     checked_beginning,
     checked_given_beginning,
+    labeled_part,
     refuse_training,
     refuse_used,
 )
@@ -87,7 +88,8 @@ class Campaign:
 
         Args:
             folder: a new or empty folder.
-            pool: a path, glob or list of files. They stay where they are, and are read in every round.
+            pool: a path, glob or list of files. They stay where they are, and are read in every round. None: those of
+                the labeled files' rows that have no label, as for `minmargin.select`.
             batch_size: how many rows a round picks.
             labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
                 With learner="given" there need not be any.
@@ -115,6 +117,9 @@ class Campaign:
         refuse_used(folder)
         named = learner if isinstance(learner, str) else None
         rows = None if labeled is None else read_rows(labeled, "The labeled set")
+        first = None if rows is None else Given(rows, labeled)
+        if pool is None:
+            pool, first = labeled, labeled_part(rows, labeled, label_column, id_column, classes)
         if named == GIVEN:
             refuse_training(
                 features=(features, None),
@@ -163,7 +168,6 @@ class Campaign:
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")
-        first = None if rows is None else Given(rows, labeled)
         if first is None or named == GIVEN:
             beginning = checked_given_beginning(settings, folder, first, classes)
         else:

@@ -48,12 +48,7 @@ def with_labels(table: pa.Table, label_column: str, columns: Sequence[str], what
 
 def read_ids(table: pa.Table, source: Any, id_column: str, kind: Kind) -> pa.Array:
     """Return the ids of labeled rows as texts or whole numbers; those of a CSV file as they stand there."""
-    values = table[id_column].to_pylist()
-    if is_path(source):
-        chunks = open_pool(source).chunks({id_column: None}, 1 << 16)
-        values = [
-            value for rows in chunks if isinstance(rows, nw.DataFrame) for value in rows[id_column].to_list()
-        ]
+    values = ids_as_given(table, source, id_column)
     texts = [None if is_missing(value) else to_text(value, kind) for value in values]
     wrong = [
         value for value, text in zip(values, texts, strict=True) if text is None and not is_missing(value)
@@ -64,6 +59,14 @@ def read_ids(table: pa.Table, source: Any, id_column: str, kind: Kind) -> pa.Arr
             "Give both the same ids."
         )
     return id_array([None if text is None else from_text(text, kind) for text in texts], kind)
+
+
+def ids_as_given(table: pa.Table, source: Any, id_column: str) -> list[Any]:
+    """Return the ids of rows; those of a CSV file as they stand there, which its table has as numbers."""
+    if not is_path(source):
+        return list(table[id_column].to_pylist())
+    chunks = open_pool(source).chunks({id_column: None}, 1 << 16)
+    return [value for rows in chunks if isinstance(rows, nw.DataFrame) for value in rows[id_column].to_list()]
 
 
 def write_table(path: Path, table: pa.Table) -> None:

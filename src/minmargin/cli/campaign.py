@@ -34,9 +34,9 @@ from minmargin.cli.options import (
     Features,
     MaybeLabelColumn,
     MaybeLabeledFiles,
+    MaybePoolFiles,
     NJobs,
     NModels,
-    PoolFiles,
     Prefilter,
     PreprocessOption,
     ReportImages,
@@ -45,16 +45,20 @@ from minmargin.cli.options import (
     StrategyOptions,
     check_report,
     one_or_all,
+    one_or_none,
     preprocess_for,
     split,
     strategy_options,
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.data.rows import count_rows
 from minmargin.device import check_device
 from minmargin.errors import listing
+from minmargin.execution import CHUNK_SIZE
 from minmargin.integrations.label_studio.destination import Destination
 from minmargin.learners.given import Values
+from minmargin.pools import open_pool
 from minmargin.typing import EngineName, StrategyName
 
 campaign_app = typer.Typer(
@@ -89,10 +93,10 @@ def _help(context: typer.Context) -> None:
 @campaign_app.command("init", epilog=_INIT_EXAMPLE)
 def init_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the campaign.")],
-    pool: PoolFiles,
     batch_size: Annotated[int, typer.Option(help="How many rows a round picks.")],
     labeled: MaybeLabeledFiles = None,
     label_column: MaybeLabelColumn = None,
+    pool: MaybePoolFiles = None,
     id_column: Annotated[
         str | None, typer.Option(help="The pool's column that identifies a row; default: the row's number.")
     ] = None,
@@ -134,7 +138,7 @@ def init_command(
         folder,
         labeled=one_or_all(labeled) if labeled else None,
         label_column=label_column,
-        pool=one_or_all(pool),
+        pool=one_or_none(pool),
         batch_size=batch_size,
         id_column=id_column,
         features=split(features),
@@ -160,6 +164,10 @@ def init_command(
     console.print(
         f"A campaign begins in {escape(str(folder))} (seed {made.settings.seed}), with {len(classes):,} classes."
     )
+    if pool is None:
+        chunks = open_pool(one_or_all(labeled or [])).chunks({str(id_column): None}, CHUNK_SIZE)
+        n_rows, n_labeled = sum(map(count_rows, chunks)), len(made.labeled())
+        console.print(f"The pool is the {n_rows - n_labeled:,} of {n_rows:,} rows without a label.")
     if empty and not made.settings.given:
         console.print(
             f"No labeled row has {escape(listing(empty))} yet, which annotators can give all the same."

@@ -19,8 +19,10 @@ from minmargin.cli.options import (
     LabelColumn,
     LabeledFiles,
     LearnerOption,
+    LearnerOptions,
     NModels,
     PreprocessOption,
+    learner_for,
     one_or_all,
     preprocess_for,
     split,
@@ -32,7 +34,6 @@ from minmargin.compare import compare
 from minmargin.data.reading import Reading
 from minmargin.device import check_device
 from minmargin.errors import InputError, MissingExtraError
-from minmargin.learners.reference import learner_named
 from minmargin.strategies import resolve_strategy
 
 if TYPE_CHECKING:
@@ -81,10 +82,18 @@ def compare_command(
         str, typer.Option(metavar="NUMBER", help="Rows for testing: a fraction of all, or a whole number.")
     ] = "0.5",
     n_draws: Annotated[int, typer.Option(help="How often everything is dealt anew.")] = 50,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="All classes that may occur, comma-separated or repeated: networks have an output for each.",
+        ),
+    ] = None,
     scoring: Annotated[
         str, typer.Option(help="accuracy, or any scorer of scikit-learn, such as roc_auc or f1_macro.")
     ] = "accuracy",
     learner: LearnerOption = "logistic",
+    learner_option: LearnerOptions = None,
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
@@ -110,12 +119,13 @@ def compare_command(
         comparison = compare(
             one_or_all(labeled),
             label_column,
+            classes=split(classes),
             strategies=[resolve_strategy(name) for name in split(strategies) or ()] or None,
             batch_sizes=None if batch_sizes is None else _numbers("--batch-sizes", batch_sizes),
             n_labeled=n_labeled,
             test_size=_test_size(test_size),
             n_draws=n_draws,
-            learner=learner_named(learner),
+            learner=learner_for(learner, learner_option),
             n_models=n_models,
             bootstrap_fraction=bootstrap_fraction,
             scoring=scoring,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from minmargin.campaign.settings import GIVEN
 from minmargin.experiments.datasets import DATASETS
 from minmargin.learners import LEARNERS
 from minmargin.scan.engines import ENGINES
@@ -25,6 +26,7 @@ def _from(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 complete_learner = _from(LEARNERS)
+complete_campaign_learner = _from([*LEARNERS, GIVEN])
 complete_dataset = _from(DATASETS)
 complete_engine = _from(ENGINES)
 complete_device = _from(["auto", "cpu", "cuda"])

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from minmargin.cli.completion import complete_learner
+from minmargin.cli.completion import complete_campaign_learner
 from minmargin.cli.options import split
 from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
@@ -44,7 +44,7 @@ CampaignLearner = Annotated[
     typer.Option(
         help=f"{', '.join(LEARNERS)}, or package.module:factory of a scikit-learn classifier or of torch modules; "
         "given: models live elsewhere, and every round takes their probabilities.",
-        autocompletion=complete_learner,
+        autocompletion=complete_campaign_learner,
     ),
 ]
 RoundProbabilities = Annotated[
@@ -68,7 +68,15 @@ RoundClasses = Annotated[
     ),
 ]
 
-_OF_TRAINING = ("labeled", "label_column", "learner", "n_models", "bootstrap_fraction", "preprocess")
+_OF_TRAINING = (
+    "labeled",
+    "label_column",
+    "learner",
+    "learner_option",
+    "n_models",
+    "bootstrap_fraction",
+    "preprocess",
+)
 _OF_GIVEN = ("columns", "values", "base")
 
 

@@ -19,7 +19,7 @@ from minmargin.cli.completion import (
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing, nearest
 from minmargin.learners import LEARNERS
-from minmargin.learners.reference import is_reference
+from minmargin.learners.reference import is_reference, learner_named
 from minmargin.report.pages import check_page
 from minmargin.strategies import option_names
 
@@ -168,6 +168,49 @@ def _value_of(text: str) -> int | float | bool | None:
     if not math.isfinite(number):  # settings are kept as JSON, which has no such numbers
         raise ValueError
     return number
+
+
+LearnerOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--learner-option",
+        metavar="NAME=VALUE",
+        help="A setting of a learner with a name, such as C=auto; repeat for more.",
+    ),
+]
+
+
+def learner_for(learner: str, given: list[str] | None) -> Any:
+    """Return the learner of a name or a reference, with the settings that were given as NAME=VALUE.
+
+    >>> learner_for("text", ["C=auto"]).C, learner_for("logistic", ["C=10", "class_weight=balanced"]).C
+    ('auto', 10)
+    """
+    if not given:
+        return learner_named(learner)
+    if learner not in LEARNERS:
+        raise InputError(
+            f"--learner-option is for learners with a name ({', '.join(LEARNERS)}), and --learner is {learner}. Leave "
+            "it out."
+        )
+    from minmargin.learners.options import learner_with, option_names  # noqa: PLC0415 - imports scikit-learn
+
+    known, options = option_names(learner), dict[str, Any]()
+    for text in given:
+        option, equals, value = map(str.strip, text.partition("="))
+        if not equals or option not in known:
+            what = "is no setting of the learner" if equals else "is not NAME=VALUE"
+            raise InputError(
+                f"--learner-option {text} {what}. Learner {learner!r} has {listing(known, most=30)}."
+                f"{nearest(option, known)}"
+            )
+        if option in options:
+            raise InputError(f"--learner-option {text} gives {option!r} a second time. Give it once.")
+        try:
+            options[option] = _value_of(value)
+        except ValueError:
+            options[option] = value  # a word, such as auto or balanced
+    return learner_with(learner, options)
 
 
 ReportOption = Annotated[

@@ -33,6 +33,7 @@ from minmargin.cli.options import (
     EngineOption,
     Features,
     LearnerOption,
+    LearnerOptions,
     MaybeLabelColumn,
     MaybeLabeledFiles,
     MaybePoolFiles,
@@ -45,6 +46,7 @@ from minmargin.cli.options import (
     StrategyOption,
     StrategyOptions,
     check_report,
+    learner_for,
     one_or_all,
     one_or_none,
     preprocess_for,
@@ -60,7 +62,6 @@ from minmargin.errors import InputError
 from minmargin.execution import ExecutionOptions
 from minmargin.files import check_writable, write_json
 from minmargin.learners.given import Values
-from minmargin.learners.reference import learner_named
 from minmargin.pools import find_files, open_pool
 from minmargin.pools.uris import shown
 from minmargin.selection import select, select_from_probabilities
@@ -104,6 +105,7 @@ def select_command(
     strategy: StrategyOption = "min-margin",
     strategy_option: StrategyOptions = None,
     learner: LearnerOption = "logistic",
+    learner_option: LearnerOptions = None,
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
@@ -186,7 +188,7 @@ def select_command(
                 beside,
                 batch_size,
                 features=split(features),
-                learner=learner_named(learner),
+                learner=learner_for(learner, learner_option),
                 n_models=n_models,
                 bootstrap_fraction=bootstrap_fraction,
                 preprocess=preprocess_for(preprocess, learner),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ def compare(
     X: RowsLike,
     y: LabelsLike,
     *,
+    classes: Iterable[object] | None = None,
     strategies: Sequence[StrategyLike] | None = None,
     batch_sizes: Sequence[int] | int | None = None,
     n_labeled: int = 100,
@@ -54,6 +55,8 @@ def compare(
     Args:
         X: the rows: an array, a sparse matrix, a data frame, a list of texts, or a path to files.
         y: their labels, of any type; or the name of the label column, if X is a frame or a path.
+        classes: all classes that may occur, as for `select`: networks then have an output for each of them, also where
+            the labeled rows of a draw lack it. By default those of y, and models know those of their rows.
         strategies: names from `minmargin.strategies()`, or strategies as `select` takes them; by default spread,
             min-margin, margin and random; without spread if the learner has no probabilities.
         batch_sizes: how many labels are added; by default a quarter of `n_labeled` to 16 times as many, by doublings,
@@ -86,6 +89,7 @@ def compare(
     plan = Plan.of(
         X,
         y,
+        classes=classes,
         strategies=strategies,
         batch_sizes=batch_sizes,
         n_labeled=n_labeled,

@@ -24,6 +24,7 @@ class Deal(NamedTuple):
         pool: (m,) which rows may be picked.
         test: (t,) which rows a model is tried on.
         seed: of everything that is random after the deal.
+        foreseen: whether models that can have outputs for classes without rows of theirs have them.
     """
 
     table: LabeledSet
@@ -31,6 +32,14 @@ class Deal(NamedTuple):
     pool: RowNumbers
     test: RowNumbers
     seed: int
+    foreseen: bool = False
+
+    def part(self, rows: RowNumbers) -> LabeledSet:
+        """Return the labeled set of some rows, with the classes that are among them, or all that are foreseen."""
+        if self.foreseen:
+            table = self.table
+            return replace(table, rows=take_rows(table.rows, rows), y=table.y[rows], codes=table.codes[rows])
+        return part_of(self.table, rows)
 
     @property
     def X(self) -> Any:  # noqa: N802 - the field's name for a feature matrix

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from minmargin.committee.committee import Committee
 from minmargin.committee.training import Training
-from minmargin.compare.deals import Deal, RowNumbers, part_of
+from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.results import NONE, Outcome
 from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
@@ -160,7 +160,7 @@ class Game:
     ) -> Committee:
         """Return a committee trained on these rows, with members if a strategy needs them."""
         training = Training.of(
-            part_of(deal.table, rows[can_be_drawn(deal.y[rows], self.bootstrap_fraction)]),
+            deal.part(rows[can_be_drawn(deal.y[rows], self.bootstrap_fraction)]),
             learner=self.trainer.learner,
             bootstrap_fraction=self.bootstrap_fraction,
             random_state=deal.seed,

@@ -58,6 +58,7 @@ class Plan:
         X: Any,
         y: Any,
         *,
+        classes: Any,
         strategies: Any,
         batch_sizes: Any,
         n_labeled: Any,
@@ -80,7 +81,7 @@ class Plan:
         n_draws = check_count("n_draws", n_draws, least=2, usual=50)
         n_models = check_count("n_models", n_models, least=0, usual=25)
         on = check_device(device)
-        table = LabeledSet.of(X, y, features=features, reading=reading)
+        table = LabeledSet.of(X, y, classes=classes, features=features, reading=reading)
         training = Training.of(
             table,
             learner=learner,
@@ -100,6 +101,7 @@ class Plan:
             bootstrap_fraction=training.bootstrap_fraction,
             seed=training.bootstrap.seeds.root,
             n_draws=n_draws,
+            foreseen=classes is not None,
         )
         sizes = split.check_batch_sizes(batch_sizes)
         in_rounds = check_rounds(rounds, sizes)
@@ -132,6 +134,7 @@ class Plan:
             "preprocess": preprocess,
             "reading": {} if reading is None else reading.describe(),
             "scoring": scored_by.name,
+            **({} if classes is None else {"classes": [str(name) for name in table.classes.tolist()]}),
             "seed": split.seed,
             **table.describe(),
         }

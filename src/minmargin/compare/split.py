@@ -30,6 +30,7 @@ class Split:
         n_test: how many rows models are tried on; the others are the pool.
         bootstrap_fraction: beta, which says what members can be given.
         seed: of all draws.
+        foreseen: whether all classes are known from the start, by name.
     """
 
     table: LabeledSet
@@ -37,6 +38,7 @@ class Split:
     n_test: int
     bootstrap_fraction: float
     seed: int
+    foreseen: bool = False
 
     @classmethod
     def of(
@@ -48,6 +50,7 @@ class Split:
         bootstrap_fraction: float,
         seed: int,
         n_draws: int,
+        foreseen: bool = False,
     ) -> Split:
         """Return the split with these settings, or say why it cannot be made."""
         n_rows = len(table.codes)
@@ -59,7 +62,7 @@ class Split:
                 f"The table has {n_rows:,} rows, and n_labeled={n_labeled} with test_size={test_size!r} "
                 f"({n_test:,} rows) leaves none to pick from. Use smaller ones, or a larger table."
             )
-        split = cls(table, n_labeled, n_test, bootstrap_fraction, seed)
+        split = cls(table, n_labeled, n_test, bootstrap_fraction, seed, foreseen)
         for draw in range(n_draws):
             split.labeled(draw, np.random.default_rng(split._seeds(draw)))
         return split
@@ -77,7 +80,8 @@ class Split:
         rest = np.setdiff1d(np.arange(len(self.table.codes)), labeled)
         is_test = np.zeros(len(rest), dtype=bool)
         is_test[rng.choice(len(rest), self.n_test, replace=False)] = True
-        return Deal(self.table, labeled, rest[~is_test], rest[is_test], int(seeds.generate_state(1)[0]))
+        seed = int(seeds.generate_state(1)[0])
+        return Deal(self.table, labeled, rest[~is_test], rest[is_test], seed, self.foreseen)
 
     def labeled(self, draw: int, rng: np.random.Generator) -> RowNumbers:
         """Return (N,) the rows of a draw that are labeled from the start."""

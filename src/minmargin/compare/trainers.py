@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.committee.training import Training
-from minmargin.compare.deals import Deal, RowNumbers, part_of
+from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.scoring import Accuracy, Answers, Kind, Scoring, rate
 from minmargin.data.rows import Rows, take_rows
 from minmargin.device import DeviceChoice
@@ -71,7 +71,7 @@ class AnyTrainer:
         test = None
         for rows in row_sets:
             training = Training.of(
-                part_of(deal.table, rows),
+                deal.part(rows),
                 learner=self.learner,
                 bootstrap_fraction=1.0,
                 random_state=deal.seed,
@@ -82,7 +82,8 @@ class AnyTrainer:
                 test = _converted(training, take_rows(deal.X, deal.test))
             X = test if trained.preprocessor is None else trained.preprocessor.transform(test)
             kind: Kind = "probabilities" if trained.scorer.probabilistic else "values"
-            yield Answers(np.unique(deal.y[rows]), trained.scorer.base_scores(X), kind)
+            known = np.searchsorted(deal.table.classes, trained.scored_classes)
+            yield Answers(known, trained.scorer.base_scores(X), kind)
 
 
 def _converted(training: Training, rows: Rows) -> Any:

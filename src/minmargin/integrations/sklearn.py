@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import narwhals as nw
@@ -43,6 +44,8 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         bootstrap_fraction: beta, the size of a draw as a fraction of each class.
         predict_with: "base", the model that was trained on all rows; or "members": their mean probabilities.
         preprocess: "none", or "auto": as for `minmargin.select`.
+        classes: all classes that may occur, also those that y lacks: `predict_proba` has a column for each. By
+            default those of y.
         random_state: the seed.
         n_jobs: how many members are trained, and blocks scored, at a time; None is one, -1 all cores.
 
@@ -63,6 +66,7 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         preprocess: Preprocess = "none",
         random_state: Seed = None,
         n_jobs: int | None = None,
+        classes: Iterable[Any] | None = None,
     ) -> None:
         self.learner = learner
         self.n_models = n_models
@@ -71,6 +75,7 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.preprocess = preprocess
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.classes = classes
 
     def fit(self, X: Any, y: Any) -> CommitteeClassifier:
         """Return this classifier, its committee trained on rows X with labels y."""
@@ -80,7 +85,8 @@ class CommitteeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.committee_ = fit_committee(
             X,
             y,
-            classes=set(y.tolist()),  # in scikit-learn every label is one, -1 too
+            # In scikit-learn every label is a class, -1 too.
+            classes=set(y.tolist()) if self.classes is None else self.classes,
             learner=self.learner,
             n_models=self.n_models,
             bootstrap_fraction=self.bootstrap_fraction,
