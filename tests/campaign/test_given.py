@@ -137,6 +137,12 @@ def test_the_batch_has_the_pool_s_columns_and_the_labeled_rows_too(begin_given):
     assert "fingerprint" in batch.manifest["probabilities"]
 
 
+def test_models_with_names_are_called_by_them(begin_given):
+    batch = begin_given().next(probabilities={"forest": ROUNDS[0][0], "api": ROUNDS[0][1]})
+    assert batch == begin_given("another").next(probabilities=ROUNDS[0])
+    assert set(batch.to_arrow()["member_name"].to_pylist()) == {"forest", "api"}
+
+
 def test_the_journal_knows_what_each_round_was_picked_by(begin_given):
     campaign = begin_given()
     for members in ROUNDS[:2]:

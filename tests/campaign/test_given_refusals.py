@@ -165,7 +165,7 @@ def test_classes_that_the_campaign_does_not_know(begin_given):
 def test_what_has_no_fingerprint(begin_given):
     campaign = begin_given()
     predicted(ROUNDS[0]).to_parquet("given.parquet")
-    for given in (iter(ROUNDS[0]), ds.dataset("given.parquet"), {"row_id": IDS}):
+    for given in (iter(ROUNDS[0]), ds.dataset("given.parquet"), {}):
         assert complaint(campaign.next, probabilities=given) == (
             f"The probabilities are a {type(given).__name__}, of which the journal cannot keep a fingerprint. Give "
             "arrays, a data frame, or a path to files."

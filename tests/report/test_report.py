@@ -131,6 +131,13 @@ def test_the_manifest_is_there_whole(page: ParsedPage, batch: mm.Batch) -> None:
     assert f'"seed": {batch.manifest["settings"]["seed"]}' in page.text
 
 
+def test_picks_that_tie_with_the_last_are_counted(page: ParsedPage, tmp_path: Path) -> None:
+    told = [[0.5, 0.5]] * 6 + [[0.9, 0.1]] * 4
+    tied = mm.select_from_probabilities(told, 5, random_state=0).report(tmp_path / "tied.html").read_text()
+    assert "<dt>with the score of the last pick</dt><dd>5</dd>" in tied
+    assert "with the score of the last pick" not in page.text
+
+
 def test_the_same_batch_gives_the_same_bytes(batch: mm.Batch, tmp_path: Path) -> None:
     first, second = (batch.report(tmp_path / f"{name}.html").read_bytes() for name in "ab")
     assert first == second

@@ -60,6 +60,9 @@ def numbers_at_the_top(batch: Batch, n_pairs: int, compared: Compared | None) ->
     if met is not None:
         yield met, "members met"
     yield number(n_pairs), "pairs of classes"
+    n_equal = int((batch.scores == batch.scores[-1]).sum())
+    if n_equal > 1:  # among these, and others of the pool, the seed decided
+        yield number(n_equal), "with the score of the last pick"
     if compared is not None:
         yield f"{compared.n_shared / len(batch):.0%}", "shared with plain margin"
     if "seconds" in batch.manifest:
