@@ -12,6 +12,7 @@ import pytest
 _NEED_TORCH = [
     "src/minmargin/compute/gpu/*.py",
     "src/minmargin/learners/networks/fused*.py",
+    "src/minmargin/learners/networks/module_training.py",
     "src/minmargin/learners/networks/modules.py",
     "src/minmargin/learners/networks/steps.py",
     "src/minmargin/learners/networks/training.py",

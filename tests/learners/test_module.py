@@ -18,8 +18,8 @@ from torch import nn  # noqa: E402 - torch may be missing
 
 import minmargin as mm  # noqa: E402
 from minmargin import cli  # noqa: E402
-from minmargin.learners import module as module_learner  # noqa: E402
 from minmargin.learners import resolve_learner  # noqa: E402
+from minmargin.learners.networks import module_scorer  # noqa: E402
 from small_modules import (  # noqa: E402
     DIGIT_LABELS,
     DIGITS,
@@ -293,7 +293,7 @@ def test_long_blocks_are_scored_piece_by_piece(monkeypatch):
         IRIS[::3], SPECIES[::3], learner=few_epochs(iris_net), n_models=1, random_state=0
     )
     whole = committee.scorer.base_scores(IRIS)
-    monkeypatch.setattr(module_learner, "_BLOCK_FLOATS", 4 * 7)
+    monkeypatch.setattr(module_scorer, "_BLOCK_FLOATS", 4 * 7)
     np.testing.assert_allclose(committee.scorer.base_scores(IRIS), whole, atol=1e-6)
 
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 - torch may be missing
 
 import minmargin as mm  # noqa: E402
-from minmargin.learners.networks import modules  # noqa: E402
+from minmargin.learners.networks import module_training, modules  # noqa: E402
 from minmargin.learners.networks.jobs import Job  # noqa: E402
 
 N_ROWS, N_CLASSES, N_MEMBERS = 21, 3, 4
@@ -108,14 +108,14 @@ def make(factory, jobs, data):
 
 def stacked(factory, jobs, data, recipe=RECIPE):
     made = make(factory, jobs, data)
-    modules.train_stacked(made, data, jobs, recipe, on_trained=lambda n: None)
+    module_training.train_stacked(made, data, jobs, recipe, on_trained=lambda n: None)
     return made
 
 
 def alone(factory, jobs, data, recipe=RECIPE):
     made = make(factory, jobs, data)
     for module, job in zip(made, jobs, strict=True):
-        modules.train_alone(module, data, job, recipe)
+        module_training.train_alone(module, data, job, recipe)
     return made
 
 
@@ -128,7 +128,7 @@ def assert_alike(ones, others):
 @pytest.mark.parametrize(("factory", "shape"), FACTORIES.values(), ids=FACTORIES)
 def test_a_stack_comes_out_as_if_each_module_was_trained_alone(factory, shape):
     data, jobs = examples(shape), make_jobs()
-    assert modules.why_alone(make(factory, jobs, data)[0], data.few(), RECIPE) is None
+    assert module_training.why_alone(make(factory, jobs, data)[0], data.few(), RECIPE) is None
     # The outputs, not the weights: some do not matter (an attention's key bias), and Adam follows their noise.
     for one, other in zip(stacked(factory, jobs, data), alone(factory, jobs, data), strict=True):
         torch.testing.assert_close(one(data.X), other(data.X), rtol=1e-4, atol=1e-5)
@@ -140,7 +140,7 @@ def test_optimizers_that_work_element_by_element_do_not_notice_the_stack(optimiz
         optimizer=lambda parameters: getattr(torch.optim, optimizer)(parameters, lr=0.01)
     )
     data, jobs = examples(), make_jobs()
-    assert modules.why_alone(make(dense, jobs, data)[0], data.few(), recipe) is None
+    assert module_training.why_alone(make(dense, jobs, data)[0], data.few(), recipe) is None
     assert_alike(stacked(dense, jobs, data, recipe), alone(dense, jobs, data, recipe))
 
 
@@ -170,15 +170,15 @@ def test_large_modules_are_stacked_in_groups(monkeypatch):
     data, jobs = examples(), make_jobs()
     together = stacked(dense, jobs, data)
     n_bytes = 4 * sum(parameter.numel() for parameter in together[0].parameters())
-    monkeypatch.setattr(modules, "_STACK_BYTES", 4 * n_bytes * 3)
-    assert list(modules.group_sizes(together)) == [3, 1]
+    monkeypatch.setattr(module_training, "_STACK_BYTES", 4 * n_bytes * 3)
+    assert list(module_training.group_sizes(together)) == [3, 1]
     told = []
     made = make(dense, jobs, data)
-    modules.train_stacked(made, data, jobs, RECIPE, on_trained=told.append)
+    module_training.train_stacked(made, data, jobs, RECIPE, on_trained=told.append)
     assert_alike(made, together)
     assert told == [1, 2, 3, 4]
-    monkeypatch.setattr(modules, "_STACK_BYTES", 1)
-    assert list(modules.group_sizes(together)) == [1, 1, 1, 1]
+    monkeypatch.setattr(module_training, "_STACK_BYTES", 1)
+    assert list(module_training.group_sizes(together)) == [1, 1, 1, 1]
 
 
 def test_dropout_is_drawn_for_each_member_and_repeated_by_the_seed():
@@ -275,11 +275,11 @@ REASONS = {
 def test_what_cannot_be_stacked_says_why_and_is_trained_alone(factory, shape, reason):
     data, jobs = examples(shape), make_jobs(1)
     module = make(factory, jobs, data)[0]
-    found = modules.why_alone(module, data.few(), RECIPE)
+    found = module_training.why_alone(module, data.few(), RECIPE)
     assert found is not None
     assert found.startswith(reason)  # the rest are torch's own words
     before = [parameter.detach().clone() for parameter in module.parameters()]
-    modules.train_alone(module, data, jobs[0], RECIPE)
+    module_training.train_alone(module, data, jobs[0], RECIPE)
     assert any(not torch.equal(was, now) for was, now in zip(before, module.parameters(), strict=True))
 
 
@@ -287,7 +287,7 @@ def test_looking_for_a_reason_leaves_the_module_as_it_was():
     data, jobs = examples(), make_jobs(1)
     module = make(normed, jobs, data)[0]
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    modules.why_alone(module, data.few(), RECIPE)
+    module_training.why_alone(module, data.few(), RECIPE)
     assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
 
 
@@ -309,12 +309,12 @@ def test_an_optimizer_that_sees_whole_tensors_trains_each_module_alone(optimizer
     recipe = RECIPE._replace(optimizer=optimizer)
     data, jobs = examples(), make_jobs(1)
     module = make(dense, jobs, data)[0]
-    assert modules.why_alone(module, data.few(), recipe) == (
+    assert module_training.why_alone(module, data.few(), recipe) == (
         f"{optimizer.__name__} is not known to work element by element. Use an optimizer that does, such as "
         "torch.optim.Adam or SGD, to train them together"
     )
     before = module[0].weight.detach().clone()
-    modules.train_alone(module, data, jobs[0], recipe)
+    module_training.train_alone(module, data, jobs[0], recipe)
     assert not torch.equal(module[0].weight, before)
 
 

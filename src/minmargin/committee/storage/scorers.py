@@ -17,7 +17,7 @@ from minmargin.errors import InputError
 from minmargin.learners.affine import Columns, Expansion
 from minmargin.learners.base import Scorer
 from minmargin.learners.linear import LinearScorer, Link
-from minmargin.learners.module import ModuleScorer
+from minmargin.learners.networks.module_scorer import ModuleScorer
 from minmargin.learners.networks.scorer import NetworkScorer
 from minmargin.learners.text import TextScorer, Words
 

@@ -1,48 +1,23 @@
-"""Any torch module, many of one kind trained at once: their parameters stacked, one loop, own rows for each.
-
-A stack is trained as each module would be alone: the sum of the modules' losses has the same derivatives, and an
-optimizer that works element by element does not notice that its tensors are stacked. What cannot be stacked is
-trained alone, by a plain loop.
-"""
+"""Any torch module: made by a factory, and checked before it is trained."""
 
 from __future__ import annotations
 
 import copy
-import inspect
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from minmargin.device import Device
-from minmargin.errors import InputError, MemberFitError, listing
-from minmargin.learners.networks.jobs import Job, Schedule
+from minmargin.errors import InputError, MemberFitError
 
 #: What makes one module, with new initial weights each time.
 Factory: TypeAlias = Callable[[], Any]
 
-# The optimizers of torch that treat every element of a tensor by itself.
-_ELEMENTWISE = {
-    "ASGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "NAdam",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SGD",
-}
-# Of the weights, their gradients and two averages of these: what Adam holds of a stack.
-_STACK_BYTES = 1 << 30
-_COPIES_OF_STATE = 4
-_INITIAL, _NOISE = range(2)  # branches of a job's seed: never renumber them
+# Branches of a job's seed: never renumber them.
+_INITIAL, NOISE = range(2)
 
 
 class Recipe(NamedTuple):
@@ -141,160 +116,13 @@ def _name(module: Any) -> str:
     return f"The module {type(module).__name__}"
 
 
-def why_alone(module: Any, few: Examples, recipe: Recipe) -> str | None:
-    """Return why modules like this one cannot be stacked; None if they can."""
-    optimizer = _optimizer(recipe, _trainable(module.parameters()))
-    if type(optimizer) not in {getattr(torch.optim, name) for name in _ELEMENTWISE}:
-        return (
-            f"{type(optimizer).__name__} is not known to work element by element. Use an optimizer that does, such "
-            "as torch.optim.Adam or SGD, to train them together"
-        )
-    with seeded(np.random.SeedSequence(0), _NOISE, few.X.device.type):
-        changed = _changed_buffers(module, few.X)
-        if changed:
-            return (
-                f"training changes buffers of the module ({listing(changed, most=3)}), as batch norm does. Use a "
-                "norm without running averages, such as GroupNorm or LayerNorm, to train them together"
-            )
-        try:
-            with warnings.catch_warnings():
-                # A layer that torch can only loop over is better looped over as a whole.
-                warnings.filterwarnings("error", message=".*performance drop.*")
-                twice = Examples(torch.stack([few.X, few.X]), torch.stack([few.codes, few.codes]))
-                weights = torch.ones_like(twice.codes, dtype=torch.float32)
-                _Stack.of([module, module], recipe).losses(twice.X, twice.codes, weights).backward()
-        except (RuntimeError, ValueError, UserWarning) as error:
-            return f"torch cannot stack a layer of the module ({str(error).splitlines()[0].split('. ')[0]})"
-    return None
-
-
-def _changed_buffers(module: Any, X: Any) -> list[str]:
-    tried = copy.deepcopy(module).train()
-    with torch.no_grad():
-        tried(X)
-    after = dict(tried.named_buffers())
-    return [name for name, was in module.named_buffers() if not torch.equal(was, after[name])]
-
-
-def train_alone(module: Any, examples: Examples, job: Job, recipe: Recipe) -> None:
-    """Train one module, by a plain loop."""
-    module.train()
-    optimizer = _optimizer(recipe, _trainable(module.parameters()))
-    # Some optimizers look at the loss several times a step, and take a function for that.
-    asks_again = "closure" in inspect.signature(optimizer.step).parameters
-    with seeded(job.seed, _NOISE, examples.X.device.type):
-        for index, weights in _batches([job], recipe, examples.X.device):
-
-            def loss(rows: Any = index[0], weights: Any = weights[0]) -> Any:
-                optimizer.zero_grad()
-                of_rows = recipe.loss(module(examples.X[rows]), examples.codes[rows])
-                mean = (of_rows * weights).sum()
-                mean.backward()
-                return mean
-
-            if asks_again:
-                optimizer.step(loss)
-            else:
-                loss()
-                optimizer.step()
-    _finish(module)
-
-
-def train_stacked(
-    modules: Sequence[Any],
-    examples: Examples,
-    jobs: Sequence[Job],
-    recipe: Recipe,
-    *,
-    on_trained: Callable[[int], None],
-) -> None:
-    """Train modules of one kind together, each by its own job; all jobs have equally many rows.
-
-    `on_trained` is told how many modules' worth of training is done.
-    """
-    start = 0
-    for size in group_sizes(modules):
-        chosen, theirs = modules[start : start + size], jobs[start : start + size]
-        done = start
-        stack = _Stack.of(chosen, recipe)
-        n_steps = recipe.epochs * -(-len(theirs[0].rows) // recipe.batch_size)
-        with seeded(theirs[0].seed, _NOISE, examples.X.device.type):
-            for step, (index, weights) in enumerate(_batches(theirs, recipe, examples.X.device), start=1):
-                stack.optimizer.zero_grad()
-                stack.losses(examples.X[index], examples.codes[index], weights).backward()
-                stack.optimizer.step()
-                if start + size * step // n_steps > done:
-                    done = start + size * step // n_steps
-                    on_trained(done)
-        stack.write_back(chosen)
-        start += size
-
-
-def group_sizes(modules: Sequence[Any]) -> Iterator[int]:
-    """Return how many modules to stack at a time, so that a stack and its optimizer fit into memory."""
-    tensors = [*modules[0].parameters(), *modules[0].buffers()]
-    per_module = _COPIES_OF_STATE * sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    most = max(_STACK_BYTES // max(per_module, 1), 1)
-    for start in range(0, len(modules), most):
-        yield min(most, len(modules) - start)
-
-
-class _Stack(NamedTuple):
-    """Modules of one kind with each parameter and buffer of all of them in one tensor (G, ...)."""
-
-    template: Any
-    parameters: dict[str, Any]
-    buffers: dict[str, Any]
-    optimizer: Any
-    loss: Callable[[Any, Any], Any]
-
-    @classmethod
-    def of(cls, modules: Sequence[Any], recipe: Recipe) -> _Stack:
-        """Return the modules, stacked, in training mode."""
-        parameters, buffers = torch.func.stack_module_state(list(modules))
-        optimizer = _optimizer(recipe, _trainable(parameters.values()))
-        # A copy: one whose layers are used twice would be left with parameters that are not its own.
-        return cls(copy.deepcopy(modules[0]).train(), parameters, buffers, optimizer, recipe.loss)
-
-    def losses(self, X: Any, codes: Any, weights: Any) -> Any:
-        """Return the weighted sum of all modules' losses; X: (G, b, ...), codes and weights: (G, b)."""
-        # Different randomness: a dropout layer draws for every module by itself.
-        each = torch.vmap(self._loss_of_one, randomness="different")
-        # The faster kernels of attention cannot be stacked.
-        with sdpa_kernel(SDPBackend.MATH):
-            return each(self.parameters, self.buffers, X, codes, weights).sum()
-
-    def _loss_of_one(self, parameters: Any, buffers: Any, X: Any, codes: Any, weights: Any) -> Any:
-        outputs = torch.func.functional_call(self.template, (parameters, buffers), (X,))
-        return (self.loss(outputs, codes) * weights).sum()
-
-    def write_back(self, modules: Sequence[Any]) -> None:
-        """Give each module its trained parameters."""
-        for place, module in enumerate(modules):
-            with torch.no_grad():
-                for name, parameter in module.named_parameters():
-                    parameter.copy_(self.parameters[name][place])
-            _finish(module)
-
-
-def _batches(jobs: Sequence[Job], recipe: Recipe, device: Any) -> Iterator[tuple[Any, Any]]:
-    """Return for every step the rows (G, b) that each job looks at, and their share of its loss; none is padded."""
-    generators = [np.random.default_rng(job.seed) for job in jobs]
-    schedule = Schedule(jobs, generators, epochs=recipe.epochs, batch_size=recipe.batch_size)
-    everyone = np.arange(len(jobs))
-    for _ in range(recipe.epochs):
-        epoch = schedule.take(everyone, int(schedule.steps_per_epoch[0]))
-        # One transfer an epoch.
-        rows, weights = (torch.as_tensor(part).to(device) for part in (epoch.rows, epoch.weights))
-        for step, size in enumerate(epoch.sizes[:, 0].tolist()):
-            yield rows[step, :, :size], weights[step, :, :size]
-
-
-def _trainable(parameters: Any) -> list[Any]:
+def trainable(parameters: Any) -> list[Any]:
+    """Return the parameters that are trained."""
     return [parameter for parameter in parameters if parameter.requires_grad]
 
 
-def _optimizer(recipe: Recipe, parameters: list[Any]) -> Any:
+def make_optimizer(recipe: Recipe, parameters: list[Any]) -> Any:
+    """Return the recipe's optimizer of some parameters, which must be one of torch."""
     if not parameters:
         raise InputError(
             "The module has no parameter that can be trained. Set requires_grad of those that shall."
@@ -308,7 +136,8 @@ def _optimizer(recipe: Recipe, parameters: list[Any]) -> Any:
     return optimizer
 
 
-def _finish(module: Any) -> None:
+def finish(module: Any) -> None:
+    """Make a trained module ready to be asked, or raise an error if its weights are not finite."""
     module.eval().requires_grad_(requires_grad=False)
     if not all(torch.isfinite(parameter).all() for parameter in module.parameters()):
         raise MemberFitError(
