@@ -11,7 +11,8 @@ from sklearn.utils.class_weight import compute_class_weight
 
 import minmargin as mm
 from minmargin.learners import resolve_learner
-from minmargin.learners.mlp import hold_out, standardized
+from minmargin.learners.mlp import standardized
+from minmargin.learners.networks.stopping import hold_out
 
 torch = pytest.importorskip("torch")
 

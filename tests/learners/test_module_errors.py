@@ -99,11 +99,80 @@ def test_an_optimizer_that_is_none_is_refused():
     )
 
 
+@pytest.mark.parametrize(
+    ("schedule", "reason"),
+    [
+        (lambda optimizer: None, "schedule failed: TypeError: "),
+        (lambda optimizer, n_steps: 0.1, "schedule made a float, which does not go by steps. "),
+        (
+            lambda optimizer, n_steps: torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer),
+            "schedule made a ReduceLROnPlateau, which does not go by steps. ",
+        ),
+    ],
+    ids=["fails", "a number", "waits for a loss"],
+)
+def test_a_schedule_that_does_not_go_by_steps_is_refused(schedule, reason):
+    message = complaint(learner=few_epochs(iris_net, schedule=schedule))
+    assert message.startswith(reason)
+    assert message.endswith(
+        ". Give a function from an optimizer and the number of its steps to a torch scheduler, such as lambda "
+        "optimizer, n_steps: torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_steps)."
+    )
+
+
+def test_a_weight_for_a_label_that_is_no_class_is_refused():
+    assert complaint(learner=few_epochs(iris_net, class_weight={0: 1.0, "setosa": 2.0})) == (
+        "class_weight has 'setosa', but the classes are 0, 1, 2. Use the labels as they are in y."
+    )
+
+
+def test_patience_without_rows_to_hold_out_is_refused():
+    learner = few_epochs(iris_net, patience=2)
+    assert complaint(call=lambda: pick(learner, IRIS[::50], SPECIES[::50], IRIS)) == (
+        "patience=2 needs rows to hold out, and no class has more than one labeled row. Label more, or leave patience "
+        "out."
+    )
+
+
 SETTINGS = {
     "epochs": ({"epochs": 0}, "epochs=0 must be a whole number >= 1; 100 is usual."),
     "batch size": ({"batch_size": 1.5}, "batch_size=1.5 must be a whole number >= 1; 32 is usual."),
     "lr": ({"lr": -1}, "lr=-1 must be a positive number. 0.001 is usual."),
-    "optimizer": ({"optimizer": "adam"}, "optimizer is a str. Give a function."),
+    "optimizer": (
+        {"optimizer": "lion"},
+        (
+            "optimizer='lion' must be one of 'adam', 'adamw', 'sgd', or a function from a list of parameters to a "
+            "torch optimizer."
+        ),
+    ),
+    "schedule": (
+        {"schedule": 0.5},
+        (
+            "schedule=0.5 must be one of 'cosine', 'linear', or a function from an optimizer and the number of its "
+            "steps to a torch scheduler."
+        ),
+    ),
+    "warmup": (
+        {"warmup": 1, "schedule": "linear"},
+        "warmup=1 must be a number from 0 to below 1. 0.1 is usual.",
+    ),
+    "warmup of nothing": (
+        {"warmup": 0.1},
+        "warmup=0.1 is for schedule='cosine' or 'linear'. Use one of them, or let a schedule of your own warm up.",
+    ),
+    "class weight": (
+        {"class_weight": "even"},
+        "class_weight='even' must be None, 'balanced', or a weight for each class, such as {0: 2.0}.",
+    ),
+    "weight of a class": (
+        {"class_weight": {"a": -1}},
+        "class_weight gives class 'a' the weight -1. Use a number >= 0.",
+    ),
+    "patience": ({"patience": 0}, "patience=0 must be a whole number >= 1; 10 is usual."),
+    "validation fraction": (
+        {"patience": 3, "validation_fraction": 1.0},
+        "validation_fraction=1.0 must be a number between 0 and 1. 0.1 is usual.",
+    ),
     "loss": ({"loss": "mse"}, "loss is a str. Give a function."),
     "factory": ({"factory": None}, "factory is a NoneType. Give a function."),
     "dtype": ({"dtype": "float16"}, "dtype='float16' must be 'float32' or 'int64'."),

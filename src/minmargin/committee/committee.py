@@ -19,6 +19,7 @@ from minmargin.errors import InputError, warn
 from minmargin.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
 from minmargin.learners import Preprocessor, Scorer
 from minmargin.learners.linear import LinearScorer
+from minmargin.learners.networks.module_scorer import ModuleScorer
 from minmargin.learners.penalty import Choice
 from minmargin.manifest import Stopwatch, fingerprint_models, make_manifest
 from minmargin.margins import among_all
@@ -99,6 +100,11 @@ class Committee:
     def choice(self) -> Choice | None:
         """The inverse strength C of the penalty that C="auto" chose, and from what; None if it chose nothing."""
         return self.scorer.choice if isinstance(self.scorer, LinearScorer) else None
+
+    @property
+    def stopping(self) -> dict[str, Any] | None:
+        """The epochs that modules with `patience` ran, and the best of each; None without it."""
+        return self.scorer.stopping if isinstance(self.scorer, ModuleScorer) else None
 
     @property
     def scored_classes(self) -> NDArray[Any]:
@@ -327,6 +333,7 @@ class Committee:
             "distinct": distinct,
             "learner": self.provenance.learner,
             **({} if self.choice is None else {"choice": self.choice.describe()}),
+            **({} if self.stopping is None else {"stopping": self.stopping}),
             "n_models": self.n_models,
             **({} if names is None else {"member_names": list(names)}),
             "bootstrap_fraction": self.provenance.bootstrap_fraction,

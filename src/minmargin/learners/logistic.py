@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.checks import is_number
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing, warn
@@ -144,6 +145,19 @@ class LogisticLearner:
 def name_penalty(C: float | Literal["auto"]) -> str:
     """Return C as a learner's name shows it."""
     return f"C={C!r}" if C == "auto" else f"C={C:g}"
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise an error for weights of classes that cannot be used; whether the classes exist, only labels can tell."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return
+    if not isinstance(class_weight, Mapping):
+        raise InputError(
+            f"class_weight={class_weight!r} must be None, 'balanced', or a weight for each class, such as {{0: 2.0}}."
+        )
+    for label, weight in class_weight.items():
+        if not (is_number(weight) and 0 <= weight < math.inf):
+            raise InputError(f"class_weight gives class {label!r} the weight {weight!r}. Use a number >= 0.")
 
 
 def row_weights(

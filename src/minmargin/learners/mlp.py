@@ -17,9 +17,10 @@ from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError
 from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
-from minmargin.learners.logistic import row_weights
+from minmargin.learners.logistic import check_class_weight, row_weights
 from minmargin.learners.networks.jobs import Job
 from minmargin.learners.networks.scorer import NetworkScorer
+from minmargin.learners.networks.stopping import check_stopping, hold_out
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,8 @@ class MLPLearner:
             raise InputError(f"lr={self.lr!r} must be a positive number. 0.001 is usual.")
         if not (_is_number(self.weight_decay) and 0 <= self.weight_decay < math.inf):
             raise InputError(f"weight_decay={self.weight_decay!r} must be a number >= 0. 0.0 is usual.")
-        _check_class_weight(self.class_weight)
-        if self.patience is not None:
-            self._set("patience", check_count("patience", self.patience, least=1, usual=10))
-        if not (_is_number(self.validation_fraction) and 0 < self.validation_fraction < 1):
-            raise InputError(
-                f"validation_fraction={self.validation_fraction!r} must be a number between 0 and 1. 0.1 is usual."
-            )
+        check_class_weight(self.class_weight)
+        self._set("patience", check_stopping(self.patience, self.validation_fraction))
         if not isinstance(self.standardize, (bool, np.bool_)):
             raise InputError(f"standardize={self.standardize!r} must be True or False.")
 
@@ -162,22 +158,6 @@ class MLPLearner:
         return by_class
 
 
-def hold_out(
-    rows: NDArray[np.intp], codes: NDArray[np.intp], fraction: float, seed: np.random.SeedSequence
-) -> NDArray[np.intp]:
-    """Return different rows of a draw to set aside: the fraction of each class, at least one, never its last."""
-    # A branch of its own: the draw must not move the weights and shuffles that come from the seed itself.
-    branch = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
-    rng = np.random.default_rng(branch)
-    different = np.unique(rows)
-    held = []
-    for code in np.unique(codes[different]):
-        of_class = different[codes[different] == code]
-        size = min(max(round(fraction * len(of_class)), 1), len(of_class) - 1)
-        held.append(rng.choice(of_class, size, replace=False))
-    return np.concatenate(held)
-
-
 def standardized(
     X: NDArray[Any], center: NDArray[np.float32], scale: NDArray[np.float64]
 ) -> NDArray[np.float32]:
@@ -208,18 +188,6 @@ def _check_hidden(hidden: Any) -> tuple[int, ...]:
     raise InputError(
         f"hidden={hidden!r} must be whole numbers >= 1, one for each hidden layer, such as (128,) or (512, 512)."
     )
-
-
-def _check_class_weight(class_weight: Any) -> None:
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
-        return
-    if not isinstance(class_weight, Mapping):
-        raise InputError(
-            f"class_weight={class_weight!r} must be None, 'balanced', or a weight for each class, such as {{0: 2.0}}."
-        )
-    for label, weight in class_weight.items():
-        if not (_is_number(weight) and 0 <= weight < math.inf):
-            raise InputError(f"class_weight gives class {label!r} the weight {weight!r}. Use a number >= 0.")
 
 
 def _is_number(value: Any) -> bool:

@@ -7,21 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.checks import check_count
+from minmargin.checks import check_count, is_number
 from minmargin.device import require_torch, resolve_device
-from minmargin.errors import InputError, warn
+from minmargin.errors import InputError, listing, warn
 from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.fitting import fit_all
-from minmargin.learners.logistic import row_weights
-from minmargin.learners.networks.jobs import Job
+from minmargin.learners.logistic import check_class_weight, row_weights
+from minmargin.learners.networks.jobs import HELD_OUT, REFILLED, Job
 from minmargin.learners.networks.module_rows import RowMaker, ShapedIntake
 from minmargin.learners.networks.module_scorer import ModuleScorer
+from minmargin.learners.networks.recipes import OptimizerName, ScheduleName, name_optimizer, name_schedule
+from minmargin.learners.networks.stopping import Reached, check_stopping, hold_out, refill
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,23 @@ class ModuleLearner:
             or a class. What it returns is copied, never changed.
         epochs: how often a member sees each row of its draw.
         batch_size: how many rows make a step.
-        lr: the learning rate of the default optimizer.
-        optimizer: makes a torch optimizer of a list of parameters; None is Adam with `lr` and eps=1e-7.
+        lr: the learning rate of an optimizer that has a name.
+        optimizer: "adam", with eps=1e-7, "adamw" or "sgd", with momentum 0.9; or what makes a torch optimizer of a
+            list of parameters. None is "adam".
+        schedule: how the learning rate changes from step to step: "cosine" or "linear", on which it falls to zero;
+            or what makes a torch scheduler of an optimizer and the number of its steps. None leaves it as it is.
+        warmup: over which part of all steps the learning rate rises before it falls, by a schedule that has a name.
         loss: takes outputs (b, C) and class codes (b,), and returns (b,) losses; None is the cross-entropy.
         standardize: whether to scale each feature to mean 0 and variance 1, as the labeled set has them.
         dtype: "float32", or "int64" for rows of whole numbers, such as tokens.
         input_shape: the shape in which the module takes a row; None is the shape that the labeled rows have.
         class_weight: None; a weight for each class, 1 where none is given; or "balanced", weights that make all
             classes of a member's draw count the same.
+        patience: a model stops after so many epochs without a lower loss on its held-out rows, and goes back to the
+            weights of its best epoch. None makes all epochs, and holds out no rows.
+        validation_fraction: which part of the different rows of a draw is held out, class by class: at least one row
+            of a class, but never its last. In a member's draw, other rows of the class take their places. Used with
+            `patience` only.
     """
 
     factory: Callable[[], Any]
@@ -48,12 +59,16 @@ class ModuleLearner:
     epochs: int = 100
     batch_size: int = 32
     lr: float = 1e-3
-    optimizer: Callable[[list[Any]], Any] | None = None
+    optimizer: OptimizerName | Callable[[list[Any]], Any] | None = None
+    schedule: ScheduleName | Callable[[Any, int], Any] | None = None
+    warmup: float = 0.0
     loss: Callable[[Any, Any], Any] | None = None
     standardize: bool = False
     dtype: Literal["float32", "int64"] = "float32"
     input_shape: Sequence[int] | None = None
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    patience: int | None = None
+    validation_fraction: float = 0.1
 
     probabilistic = True
     takes_sparse = False
@@ -66,10 +81,13 @@ class ModuleLearner:
         given: Any = self.lr
         if not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
             raise InputError(f"lr={self.lr!r} must be a positive number. 0.001 is usual.")
-        for name in ("factory", "optimizer", "loss"):
-            value = getattr(self, name)
-            if not callable(value) and (value is not None or name == "factory"):
-                raise InputError(f"{name} is a {type(value).__name__}. Give a function.")
+        if not callable(self.factory):
+            raise InputError(f"factory is a {type(self.factory).__name__}. Give a function.")
+        if not (self.loss is None or callable(self.loss)):
+            raise InputError(f"loss is a {type(self.loss).__name__}. Give a function.")
+        self._check_names()
+        check_class_weight(self.class_weight)
+        check_stopping(self.patience, self.validation_fraction)
         if self.dtype not in {"float32", "int64"}:
             raise InputError(f"dtype={self.dtype!r} must be 'float32' or 'int64'.")
         if self.dtype == "int64" and self.standardize:
@@ -78,6 +96,30 @@ class ModuleLearner:
             )
         for size in self.input_shape or ():
             check_count("input_shape", size, least=1)
+
+    def _check_names(self) -> None:
+        """Raise an error for an optimizer or a schedule that is neither known by name nor a function."""
+        for name, known, function in (
+            ("optimizer", get_args(OptimizerName), "a list of parameters to a torch optimizer"),
+            (
+                "schedule",
+                get_args(ScheduleName),
+                "an optimizer and the number of its steps to a torch scheduler",
+            ),
+        ):
+            value = getattr(self, name)
+            if not (value is None or callable(value) or (isinstance(value, str) and value in known)):
+                raise InputError(
+                    f"{name}={value!r} must be one of {listing(known)}, or a function from {function}."
+                )
+        warmup: Any = self.warmup
+        if not (is_number(warmup) and 0 <= warmup < 1):
+            raise InputError(f"warmup={warmup!r} must be a number from 0 to below 1. 0.1 is usual.")
+        if warmup and not isinstance(self.schedule, str):
+            raise InputError(
+                f"warmup={warmup!r} is for schedule='cosine' or 'linear'. Use one of them, or let a schedule of your "
+                "own warm up."
+            )
 
     @property
     def name(self) -> str:
@@ -147,19 +189,28 @@ class ModuleLearner:
             torch.tensor(rows.make(X), device=on), torch.tensor(labeled.codes, device=on)
         )
         recipe = modules.Recipe(
-            self.epochs, self.batch_size, self.optimizer or self._adam, self.loss or _loss()
+            self.epochs,
+            self.batch_size,
+            self._optimizer(),
+            self.loss or _loss(),
+            self._schedule(),
+            self.patience,
         )
         job = partial(self._job, labeled, bootstrap)
+        if self.patience is not None and not len(job(None).validation):
+            raise InputError(
+                f"patience={self.patience} needs rows to hold out, and no class has more than one labeled row. Label "
+                "more, or leave patience out."
+            )
 
         def make(member: int | None) -> Any:
             module = modules.make_module(self.factory, bootstrap.seeds.learner(member), examples.few().X, on)
             modules.check_module(module, examples.few(), len(labeled.classes), recipe)
             return module
 
-        def fit_one(member: int | None) -> Any:
+        def fit_one(member: int | None) -> tuple[Any, Reached | None]:
             module = make(member)
-            module_training.train_alone(module, examples, job(member), recipe)
-            return module
+            return module, module_training.train_alone(module, examples, job(member), recipe)
 
         def report(stage: str, done: int, total: int | None) -> None:
             progress(stage, done, n_members + 1)
@@ -169,29 +220,53 @@ class ModuleLearner:
             _warn(alone)
         n_alone = n_members if alone is not None else 0
         # The base is always trained alone: it must not depend on how many members there are.
-        base, members = fit_all(fit_one, labeled, bootstrap, n_alone, n_jobs=1, progress=report)
+        base, fitted = fit_all(fit_one, labeled, bootstrap, n_alone, n_jobs=1, progress=report)
+        members, reached = [module for module, _ in fitted], [each for _, each in fitted]
         if n_members and alone is None:
             members = [make(member) for member in range(n_members)]
-            jobs = [job(member) for member in range(n_members)]
-            module_training.train_stacked(
+            reached = module_training.train_stacked(
                 members,
                 examples,
-                jobs,
+                [job(member) for member in range(n_members)],
                 recipe,
                 on_trained=lambda n: progress("training", n + 1, n_members + 1),
             )
         trained = "together" if alone is None else "one after the other"
-        return ModuleScorer(base, members, rows, on, f"torch modules, trained {trained} on {on}")
+        return ModuleScorer(
+            base[0],
+            members,
+            rows,
+            on,
+            f"torch modules, trained {trained} on {on}",
+            None if self.patience is None else (base[1], *reached),
+        )
 
     def _job(self, labeled: LabeledSet, bootstrap: Bootstrap, member: int | None) -> Job:
-        n_rows = len(labeled.codes)
-        drawn = np.arange(n_rows) if member is None else bootstrap.indices(member)
-        counts = np.bincount(drawn, minlength=n_rows)
+        """Return what the base (None) or a member is trained on."""
+        codes, seed = labeled.codes, bootstrap.seeds.learner(member)
+        drawn = np.arange(len(codes)) if member is None else bootstrap.indices(member)
+        held = drawn[:0]
+        if self.patience is not None:
+            held = hold_out(drawn, codes, float(self.validation_fraction), seed, branch=HELD_OUT)
+            # The base has each row once, and is trained alone: it needs no others in their places.
+            if member is None:
+                drawn = drawn[~np.isin(drawn, held)]
+            else:
+                drawn = refill(drawn, held, codes, seed, branch=REFILLED)
+        counts = np.bincount(drawn, minlength=len(codes))
         per_row = row_weights(labeled, counts, self.class_weight) / np.maximum(counts, 1)
-        return Job(drawn, bootstrap.seeds.learner(member), per_row[drawn].astype(np.float32))
+        weights = per_row[drawn].astype(np.float32)
+        by_class = np.ones(len(labeled.classes), dtype=np.float32)
+        by_class[codes[drawn]] = weights
+        return Job(drawn, seed, weights, held, by_class[codes[held]])
 
-    def _adam(self, parameters: list[Any]) -> Any:
-        return require_torch("Training").optim.Adam(parameters, lr=self.lr, betas=(0.9, 0.999), eps=1e-7)
+    def _optimizer(self) -> Callable[[list[Any]], Any]:
+        given = self.optimizer or "adam"
+        return name_optimizer(given, float(self.lr)) if isinstance(given, str) else given
+
+    def _schedule(self) -> Callable[[Any, int], Any] | None:
+        given = self.schedule
+        return name_schedule(given, float(self.warmup)) if isinstance(given, str) else given
 
 
 def _loss() -> Callable[[Any, Any], Any]:

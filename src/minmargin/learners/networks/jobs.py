@@ -9,6 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: Branches of a module's seed, whose trunk are the shuffles: never renumber them.
+INITIAL, NOISE, HELD_OUT, REFILLED = range(4)
+
+
+def branch_of(seed: np.random.SeedSequence, branch: int) -> np.random.SeedSequence:
+    """Return a seed that grows from another one."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, branch))
+
 
 def _no_rows() -> NDArray[np.intp]:
     return np.empty(0, dtype=np.intp)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision, require_torch
 from minmargin.learners.networks.module_rows import RowMaker
+from minmargin.learners.networks.stopping import Reached
 from minmargin.margins import ScoreName, softmax
 
 _BLOCK_FLOATS = 1 << 19  # inputs that a module is given at once: its inner layers may hold many times as many
@@ -33,6 +34,8 @@ class ModuleScorer:
         rows: what makes their input of rows.
         device: where they are.
         path: how they were trained.
+        reached: what the base and each member reached that could be stopped, None for one that could not; None if
+            none could.
     """
 
     base: Any
@@ -40,6 +43,7 @@ class ModuleScorer:
     rows: RowMaker
     device: Device
     path: str
+    reached: tuple[Reached | None, ...] | None = None
 
     rowwise = False
     probabilistic = True
@@ -49,6 +53,14 @@ class ModuleScorer:
     def n_members(self) -> int:
         """K: how many members there are besides the base."""
         return len(self.members)
+
+    @property
+    def stopping(self) -> dict[str, Any] | None:
+        """The epochs that models ran, and the best of each, for the manifest; None if none could be stopped."""
+        if self.reached is None:
+            return None
+        base, *members = [None if each is None else each._asdict() for each in self.reached]
+        return {"base": base, "members": members}
 
     def base_scores(self, X: NDArray[Any], *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""

@@ -11,6 +11,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +19,17 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from minmargin.errors import listing
-from minmargin.learners.networks.jobs import Job, Schedule
+from minmargin.learners.networks.jobs import NOISE, Job, Schedule
 from minmargin.learners.networks.modules import (
-    NOISE,
     Examples,
     Recipe,
     finish,
     make_optimizer,
+    make_schedule,
     seeded,
     trainable,
 )
+from minmargin.learners.networks.stopping import Reached, State, Watch
 
 # The optimizers of torch that treat every element of a tensor by itself.
 _ELEMENTWISE = {
@@ -46,6 +48,8 @@ _ELEMENTWISE = {
 # Of the weights, their gradients and two averages of these: what Adam holds of a stack.
 _STACK_BYTES = 1 << 30
 _COPIES_OF_STATE = 4
+# So many batches of held-out rows are looked at together: without gradients they take less memory.
+_VALIDATION_BATCHES = 4
 
 
 def why_alone(module: Any, few: Examples, recipe: Recipe) -> str | None:
@@ -83,28 +87,43 @@ def _changed_buffers(module: Any, X: Any) -> list[str]:
     return [name for name, was in module.named_buffers() if not torch.equal(was, after[name])]
 
 
-def train_alone(module: Any, examples: Examples, job: Job, recipe: Recipe) -> None:
-    """Train one module, by a plain loop."""
+def train_alone(module: Any, examples: Examples, job: Job, recipe: Recipe) -> Reached | None:
+    """Train one module, by a plain loop, and return what it reached, if it could be stopped."""
     module.train()
     optimizer = make_optimizer(recipe, trainable(module.parameters()))
     # Some optimizers look at the loss several times a step, and take a function for that.
     asks_again = "closure" in inspect.signature(optimizer.step).parameters
+    schedule = make_schedule(recipe, optimizer, _count_steps(job, recipe))
+    watch = Watch([job], recipe.patience)
     with seeded(job.seed, NOISE, examples.X.device.type):
-        for index, weights in _batches([job], recipe, examples.X.device):
+        for steps in _epochs([job], recipe, examples.X.device):
+            for index, weights in steps:
 
-            def loss(rows: Any = index[0], weights: Any = weights[0]) -> Any:
-                optimizer.zero_grad()
-                of_rows = recipe.loss(module(examples.X[rows]), examples.codes[rows])
-                mean = (of_rows * weights).sum()
-                mean.backward()
-                return mean
+                def loss(rows: Any = index[0], weights: Any = weights[0]) -> Any:
+                    optimizer.zero_grad()
+                    of_rows = recipe.loss(module(examples.X[rows]), examples.codes[rows])
+                    mean = (of_rows * weights).sum()
+                    mean.backward()
+                    return mean
 
-            if asks_again:
-                optimizer.step(loss)
-            else:
-                loss()
-                optimizer.step()
+                if asks_again:
+                    optimizer.step(loss)
+                else:
+                    loss()
+                    optimizer.step()
+                if schedule is not None:
+                    schedule.step()
+            for place in watch.running:
+                now = _validation_loss(module.eval(), examples, job, recipe)
+                watch.see(place, now, lambda: copy.deepcopy(module.state_dict()))
+                module.train()
+            if watch.done:
+                break
+    best = watch.best(0)
+    if best is not None:
+        module.load_state_dict(best)
     finish(module)
+    return watch.reached.get(0)
 
 
 def train_stacked(
@@ -114,27 +133,59 @@ def train_stacked(
     recipe: Recipe,
     *,
     on_trained: Callable[[int], None],
-) -> None:
-    """Train modules of one kind together, each by its own job; all jobs have equally many rows.
+) -> list[Reached | None]:
+    """Train modules of one kind together, each by its own job, and return what each reached, if it could be stopped.
 
-    `on_trained` is told how many modules' worth of training is done.
+    All jobs have equally many rows. A module that has stopped stays in the stack until all have: what is made of it
+    there is not looked at. `on_trained` is told how many modules' worth of training is done.
     """
     start = 0
+    reached: list[Reached | None] = []
+    n_steps = _count_steps(jobs[0], recipe)
     for size in group_sizes(modules):
         chosen, theirs = modules[start : start + size], jobs[start : start + size]
-        done = start
+        done, step = start, 0
         stack = _Stack.of(chosen, recipe)
-        n_steps = recipe.epochs * -(-len(theirs[0].rows) // recipe.batch_size)
+        schedule = make_schedule(recipe, stack.optimizer, n_steps)
+        watch = Watch(theirs, recipe.patience)
         with seeded(theirs[0].seed, NOISE, examples.X.device.type):
-            for step, (index, weights) in enumerate(_batches(theirs, recipe, examples.X.device), start=1):
-                stack.optimizer.zero_grad()
-                stack.losses(examples.X[index], examples.codes[index], weights).backward()
-                stack.optimizer.step()
-                if start + size * step // n_steps > done:
-                    done = start + size * step // n_steps
-                    on_trained(done)
-        stack.write_back(chosen)
+            for steps in _epochs(theirs, recipe, examples.X.device):
+                for index, weights in steps:
+                    stack.optimizer.zero_grad()
+                    stack.losses(examples.X[index], examples.codes[index], weights).backward()
+                    stack.optimizer.step()
+                    if schedule is not None:
+                        schedule.step()
+                    step += 1
+                    if start + size * step // n_steps > done:
+                        done = start + size * step // n_steps
+                        on_trained(done)
+                for place in watch.running:
+                    now = _validation_loss(partial(stack.ask, place), examples, theirs[place], recipe)
+                    watch.see(place, now, partial(stack.state, place))
+                if watch.done:
+                    break
+        stack.write_back(chosen, watch)
         start += size
+        if done < start:  # they stopped early
+            on_trained(start)
+        reached += [watch.reached.get(place) for place in range(size)]
+    return reached
+
+
+def _validation_loss(ask: Callable[[Any], Any], examples: Examples, job: Job, recipe: Recipe) -> float:
+    """Return the mean loss of a job's held-out rows under a model in evaluation mode."""
+    device = examples.codes.device
+    rows = torch.as_tensor(job.validation, device=device)
+    weights = torch.as_tensor(job.validation_weights, device=device)
+    size = _VALIDATION_BATCHES * recipe.batch_size
+    total = 0.0
+    with torch.no_grad():
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            losses = recipe.loss(ask(examples.X[part]), examples.codes[part])
+            total += float((losses * weights[start : start + size]).sum())
+    return total / len(rows)
 
 
 def group_sizes(modules: Sequence[Any]) -> Iterator[int]:
@@ -175,23 +226,45 @@ class _Stack(NamedTuple):
         outputs = torch.func.functional_call(self.template, (parameters, buffers), (X,))
         return (self.loss(outputs, codes) * weights).sum()
 
-    def write_back(self, modules: Sequence[Any]) -> None:
-        """Give each module its trained parameters."""
+    def ask(self, place: int, X: Any) -> Any:
+        """Return the outputs of one module in evaluation mode."""
+        buffers = {name: each[place] for name, each in self.buffers.items()}
+        self.template.eval()
+        with sdpa_kernel(SDPBackend.MATH):
+            outputs = torch.func.functional_call(self.template, (self._parameters_of(place), buffers), (X,))
+        self.template.train()
+        return outputs
+
+    def state(self, place: int) -> State:
+        """Return a copy of the parameters of one module."""
+        return {name: each.detach().clone() for name, each in self._parameters_of(place).items()}
+
+    def write_back(self, modules: Sequence[Any], watch: Watch) -> None:
+        """Give each module its best parameters, or its last where none are best."""
         for place, module in enumerate(modules):
+            trained = watch.best(place) or self._parameters_of(place)
             with torch.no_grad():
                 for name, parameter in module.named_parameters():
-                    parameter.copy_(self.parameters[name][place])
+                    parameter.copy_(trained[name])
             finish(module)
 
+    def _parameters_of(self, place: int) -> State:
+        return {name: each[place] for name, each in self.parameters.items()}
 
-def _batches(jobs: Sequence[Job], recipe: Recipe, device: Any) -> Iterator[tuple[Any, Any]]:
-    """Return for every step the rows (G, b) that each job looks at, and their share of its loss; none is padded."""
+
+def _count_steps(job: Job, recipe: Recipe) -> int:
+    """Return how many steps a job takes that is not stopped."""
+    return recipe.epochs * -(-len(job.rows) // recipe.batch_size)
+
+
+def _epochs(jobs: Sequence[Job], recipe: Recipe, device: Any) -> Iterator[Iterator[tuple[Any, Any]]]:
+    """Return for every epoch its steps: the rows (G, b) that each job looks at, and their share of its loss."""
     generators = [np.random.default_rng(job.seed) for job in jobs]
     schedule = Schedule(jobs, generators, epochs=recipe.epochs, batch_size=recipe.batch_size)
     everyone = np.arange(len(jobs))
     for _ in range(recipe.epochs):
         epoch = schedule.take(everyone, int(schedule.steps_per_epoch[0]))
-        # One transfer an epoch.
+        # One transfer an epoch. No batch is padded, since all jobs have equally many rows.
         rows, weights = (torch.as_tensor(part).to(device) for part in (epoch.rows, epoch.weights))
-        for step, size in enumerate(epoch.sizes[:, 0].tolist()):
-            yield rows[step, :, :size], weights[step, :, :size]
+        sizes = epoch.sizes[:, 0].tolist()
+        yield ((rows[step, :, :size], weights[step, :, :size]) for step, size in enumerate(sizes))

@@ -12,12 +12,10 @@ import torch
 
 from minmargin.device import Device
 from minmargin.errors import InputError, MemberFitError
+from minmargin.learners.networks.jobs import INITIAL, branch_of
 
 #: What makes one module, with new initial weights each time.
 Factory: TypeAlias = Callable[[], Any]
-
-# Branches of a job's seed: never renumber them.
-_INITIAL, NOISE = range(2)
 
 
 class Recipe(NamedTuple):
@@ -28,12 +26,17 @@ class Recipe(NamedTuple):
         batch_size: how many rows make a step.
         optimizer: makes a torch optimizer of a list of parameters.
         loss: takes outputs (b, C) and class codes (b,), and returns (b,) losses.
+        schedule: makes a torch scheduler of an optimizer and the number of steps; None leaves the learning rate.
+        patience: a job with validation rows stops after so many epochs without a lower loss there, and goes back to
+            its best epoch; None makes all epochs.
     """
 
     epochs: int
     batch_size: int
     optimizer: Callable[[list[Any]], Any]
     loss: Callable[[Any, Any], Any]
+    schedule: Callable[[Any, int], Any] | None = None
+    patience: int | None = None
 
 
 class Examples(NamedTuple):
@@ -52,7 +55,7 @@ def make_module(factory: Factory, seed: np.random.SeedSequence, few: Any, device
 
     It is called once on a few rows, so that layers which find their size then have it.
     """
-    with seeded(seed, _INITIAL, device):
+    with seeded(seed, INITIAL, device):
         made = copy.deepcopy(made_by(factory)).to(device)
         _call(made.eval(), few)
     return made
@@ -136,6 +139,24 @@ def make_optimizer(recipe: Recipe, parameters: list[Any]) -> Any:
     return optimizer
 
 
+def make_schedule(recipe: Recipe, optimizer: Any, n_steps: int) -> Any:
+    """Return the recipe's schedule for so many steps, which must be one of torch; None if it has none."""
+    if recipe.schedule is None:
+        return None
+    fix = (
+        "Give a function from an optimizer and the number of its steps to a torch scheduler, such as lambda optimizer, "
+        "n_steps: torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_steps)."
+    )
+    try:
+        schedule = recipe.schedule(optimizer, n_steps)
+    except Exception as error:
+        raise InputError(f"schedule failed: {type(error).__name__}: {error}. {fix}") from error
+    schedulers = torch.optim.lr_scheduler
+    if not isinstance(schedule, schedulers.LRScheduler) or isinstance(schedule, schedulers.ReduceLROnPlateau):
+        raise InputError(f"schedule made a {type(schedule).__name__}, which does not go by steps. {fix}")
+    return schedule
+
+
 def finish(module: Any) -> None:
     """Make a trained module ready to be asked, or raise an error if its weights are not finite."""
     module.eval().requires_grad_(requires_grad=False)
@@ -148,7 +169,7 @@ def finish(module: Any) -> None:
 @contextmanager
 def seeded(seed: np.random.SeedSequence, branch: int, device: str) -> Iterator[None]:
     """Let torch's own chance come from a branch of a job's seed, and give the caller's back at the end."""
-    child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, branch))
+    child = branch_of(seed, branch)
     with torch.random.fork_rng(devices=[torch.cuda.current_device()] if device == "cuda" else []):
         torch.manual_seed(int(child.generate_state(1, np.uint64)[0] >> np.uint64(1)))
         yield
