@@ -109,15 +109,20 @@ _Container: TypeAlias = HubDataset | TensorDataset | TensorLoader | DeltaTable |
 _Row: TypeAlias = str | Sequence[float] | ArrayLike | Mapping[str, Any]  # a text, numbers, or columns by name
 _Chunk: TypeAlias = ArrayLike | SparseLike | Sequence[str]
 
-#: Rows: an array, a frame, a sparse matrix, a list of texts, of rows or of dicts; a dataset of Hugging Face, torch,
-#: pyarrow, Delta or Lance; or files by their path, folder or glob.
-RowsLike: TypeAlias = ArrayLike | SparseLike | str | Path | Sequence[_Row | Path] | _Container
+#: Columns by name, as tokenizers give them.
+_Columns: TypeAlias = Mapping[str, ArrayLike | Sequence[Any]]
+
+#: Rows: an array, a frame, a sparse matrix, a list of texts, of rows or of dicts, a dict of columns; a dataset of
+#: Hugging Face, torch, pyarrow, Delta or Lance; or files by their path, folder or glob.
+RowsLike: TypeAlias = ArrayLike | SparseLike | str | Path | Sequence[_Row | Path] | _Columns | _Container
 
 #: Labels: one for each row, or the name of the column that holds them.
 LabelsLike: TypeAlias = str | ArrayLike | Iterable[object]
 
 #: A pool: what rows may be, chunks of rows one after the other, or a pool of one's own.
-PoolLike: TypeAlias = ArrayLike | SparseLike | str | Path | Iterable[_Row | Path | _Chunk] | _Container | Pool
+PoolLike: TypeAlias = (
+    ArrayLike | SparseLike | str | Path | Iterable[_Row | Path | _Chunk] | _Columns | _Container | Pool
+)
 
 #: A seed: a whole number, a generator of numpy, or None for a fresh one.
 Seed: TypeAlias = SupportsIndex | np.random.Generator | np.random.RandomState | None

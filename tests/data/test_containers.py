@@ -1,4 +1,4 @@
-"""Lists of dicts, as labeled sets and pools."""
+"""Lists of dicts and dicts of columns, as labeled sets and pools."""
 
 from __future__ import annotations
 
@@ -102,3 +102,53 @@ def test_dicts_that_make_no_table(pool, message):
     with pytest.raises(mm.InputError) as caught:
         mm.select(LABELED, "label", pool, 1, features=["size"])
     assert str(caught.value) == message
+
+
+# --- dicts of columns --------------------------------------------------------------------------------------
+
+
+def test_a_dict_of_columns_is_a_table():
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(8, 3)), rng.normal(size=(30, 3))
+    y = ["a", "b"] * 4
+    labeled = {"v": X, "size": X[:, 0].tolist(), "y": y}
+    batch = mm.select(labeled, "y", {"size": pool[:, 0], "v": pool}, 5, random_state=0)
+    both, others = np.column_stack([X, X[:, 0]]), np.column_stack([pool, pool[:, 0]])
+    assert batch.rows.tolist() == mm.select(both, y, others, 5, random_state=0).rows.tolist()
+
+
+def test_a_dict_of_texts_is_read_by_the_learner_of_texts():
+    texts, y = ["red apple", "green apple", "red car", "blue car"] * 3, ["fruit", "fruit", "car", "car"] * 3
+    pool = ["green car", "plum", "apple"]
+    batch = mm.select({"text": texts}, y, {"text": pool}, 2, learner="text", random_state=0)
+    assert batch.rows.tolist() == mm.select(texts, y, pool, 2, learner="text", random_state=0).rows.tolist()
+
+
+DICTS = {
+    "keys": (
+        {1: [0.0]},
+        (
+            "is a dict with keys that are not strings (1). Use the names of columns as keys, and their values as "
+            "arrays."
+        ),
+    ),
+    "empty": ({}, "is a dict with no columns. Use the names of columns as keys, and their values as arrays."),
+    "lengths": (
+        {"a": [1.0], "b": [1.0, 2.0]},
+        "is a dict whose 'a' has 1 rows and whose 'b' has 2. Give all columns the same rows.",
+    ),
+    "images": (
+        {"a": np.zeros((2, 3, 3))},
+        "is a dict whose 'a' has shape (2, 3, 3) and type float64. A column has one value a row, or a row of numbers.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "message"), DICTS.values(), ids=DICTS)
+def test_dicts_of_columns_that_make_no_table(columns, message):
+    with pytest.raises(mm.InputError) as caught:
+        mm.select(columns, ["a", "b"], columns, 1)
+    assert str(caught.value) == f"The labeled set {message}"
+    with pytest.raises(mm.InputError) as caught:
+        mm.select([[0.0], [1.0]], ["a", "b"], columns, 1)
+    assert str(caught.value) == f"The pool {message}"

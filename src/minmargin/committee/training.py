@@ -15,10 +15,11 @@ from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing
 from minmargin.execution import Execution, TrainingOptions
 from minmargin.labeled import Bootstrap, LabeledSet, draw_sizes
 from minmargin.learners import ForeseeingLearner, Learner, Preprocessor, TextLearner, resolve_learner
+from minmargin.learners.module import ModuleLearner
 from minmargin.manifest import Stopwatch
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
@@ -51,13 +52,7 @@ class Training:
         if not (isinstance(resolved, ForeseeingLearner) and resolved.scores_empty_classes):
             labeled = labeled.setting_empty_aside()
         resolved.check(len(labeled.classes))
-        if preprocess not in {"none", "auto"}:
-            raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
-        if preprocess == "auto" and isinstance(resolved, TextLearner):
-            raise InputError(
-                "preprocess='auto' makes numbers of columns, and learner='text' reads the texts themselves. Leave "
-                "preprocess out."
-            )
+        _check_preprocess(preprocess, resolved)
         if preprocess == "auto":
             from minmargin.learners.preprocess import preprocessing_intake  # noqa: PLC0415 - slow to import
 
@@ -104,6 +99,22 @@ class Training:
         every = labeled.every_class
         scored = None if labeled.set_aside is None else np.searchsorted(every, labeled.classes)
         return Committee(every, provenance, preprocessor, scorer, self, stopwatch, scored)
+
+
+def _check_preprocess(preprocess: Preprocess, learner: Learner) -> None:
+    """Raise an error for what is not known, and for a learner that reads columns itself."""
+    if preprocess not in {"none", "auto"}:
+        raise InputError(f"preprocess={preprocess!r} must be 'none' or 'auto'.")
+    if preprocess == "auto" and isinstance(learner, TextLearner):
+        raise InputError(
+            "preprocess='auto' makes numbers of columns, and learner='text' reads the texts themselves. Leave "
+            "preprocess out."
+        )
+    if preprocess == "auto" and isinstance(learner, ModuleLearner) and learner.inputs is not None:
+        raise InputError(
+            f"preprocess='auto' makes one row of numbers of all columns, and inputs names those that the module takes "
+            f"({listing(learner.inputs)}). Leave preprocess out."
+        )
 
 
 def fit_committee(

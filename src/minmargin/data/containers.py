@@ -49,7 +49,8 @@ def is_hub_stream(source: Any) -> bool:
 def is_unframed(source: Any) -> bool:
     """Return whether rows have named columns but come in no data frame, so that no kind of frame was chosen."""
     read = (is_hub_dataset, is_hub_stream, is_arrow_dataset, _is_list_of_dicts)
-    return any(is_one(source) for is_one in read) or _is_a(source, "deltalake.table", "DeltaTable")
+    known = any(is_one(source) for is_one in read) or _is_a(source, "deltalake.table", "DeltaTable")
+    return known or isinstance(source, Mapping)
 
 
 def with_index(source: Any, name: str | None) -> Any:
@@ -262,6 +263,45 @@ def _column_of_dicts(rows: Sequence[Any], name: str, what: str) -> pa.Array:
             f"{what} has dicts whose values for {name!r} go into no column ({', '.join(types)}). Give values of one "
             "type."
         ) from error
+
+
+def table_of_arrays(columns: Mapping[Any, Any], what: str) -> pa.Table:
+    """Return the table of a dict of columns, as tokenizers give them: arrays, tensors or lists, of the same length."""
+    odd = [name for name in columns if not isinstance(name, str)]
+    if odd or not columns:
+        trouble = f"keys that are not strings ({listing(odd, most=3)})" if odd else "no columns"
+        raise InputError(
+            f"{what} is a dict with {trouble}. Use the names of columns as keys, and their values as arrays."
+        )
+    made = {name: _column_of_array(name, values, what) for name, values in columns.items()}
+    first = next(iter(made))
+    for name, column in made.items():
+        if len(column) != len(made[first]):
+            raise InputError(
+                f"{what} is a dict whose {first!r} has {len(made[first]):,} rows and whose {name!r} has "
+                f"{len(column):,}. Give all columns the same rows."
+            )
+    return pa.table(made)
+
+
+def _column_of_array(name: str, values: Any, what: str) -> pa.Array:
+    values = unwrap(values, what)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of several lengths
+        raise InputError(
+            f"{what} is a dict whose {name!r} is no array ({error}). Pad its rows to one length."
+        ) from error
+    if array.ndim == 1:
+        return pa.array(values if isinstance(values, list) else array)
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{what} is a dict whose {name!r} has shape {array.shape} and type {array.dtype}. A column has one value a "
+            "row, or a row of numbers."
+        )
+    if array.dtype.kind == "b":  # which Arrow has no lists of that are numbers
+        array = array.astype(np.uint8)
+    return pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), array.shape[1])
 
 
 def _name(value: Any) -> str:

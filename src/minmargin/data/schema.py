@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from minmargin.data.containers import read_whole, unwrap
+from minmargin.data.containers import read_whole, table_of_arrays, unwrap
 from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows
 from minmargin.errors import InputError, listing, nearest
@@ -112,6 +112,8 @@ def as_rows(data: Any, what: str) -> Rows:
     An array may have more than two dimensions: few learners take one, and the others refuse it.
     """
     data = read_whole(unwrap(data, what), what)
+    if isinstance(data, Mapping):
+        data = table_of_arrays(data, what)
     if sparse.issparse(data):
         rows = sparse.csr_array(cast("Any", data))
         return rows if rows.has_sorted_indices else rows.sorted_indices()

@@ -20,7 +20,7 @@ from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.logistic import check_class_weight, row_weights
 from minmargin.learners.networks.jobs import HELD_OUT, REFILLED, Job
-from minmargin.learners.networks.module_rows import RowMaker, ShapedIntake
+from minmargin.learners.networks.module_rows import ModuleRows, NamedIntake, NamedRows, RowMaker, ShapedIntake
 from minmargin.learners.networks.module_scorer import ModuleScorer
 from minmargin.learners.networks.recipes import OptimizerName, ScheduleName, name_optimizer, name_schedule
 from minmargin.learners.networks.stopping import Reached, check_stopping, hold_out, refill
@@ -45,6 +45,9 @@ class ModuleLearner:
         standardize: whether to scale each feature to mean 0 and variance 1, as the labeled set has them.
         dtype: "float32", or "int64" for rows of whole numbers, such as tokens.
         input_shape: the shape in which the module takes a row; None is the shape that the labeled rows have.
+        inputs: the columns that the module takes as keyword arguments, such as ["input_ids", "attention_mask"]: whole
+            numbers as int64, others as float32; lists as (b, length), plain numbers as (b,). None gives it all
+            features in one tensor.
         class_weight: None; a weight for each class, 1 where none is given; or "balanced", weights that make all
             classes of a member's draw count the same.
         patience: a model stops after so many epochs without a lower loss on its held-out rows, and goes back to the
@@ -66,6 +69,7 @@ class ModuleLearner:
     standardize: bool = False
     dtype: Literal["float32", "int64"] = "float32"
     input_shape: Sequence[int] | None = None
+    inputs: Sequence[str] | None = None
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
     patience: int | None = None
     validation_fraction: float = 0.1
@@ -96,6 +100,8 @@ class ModuleLearner:
             )
         for size in self.input_shape or ():
             check_count("input_shape", size, least=1)
+        if self.inputs is not None:
+            self._check_inputs(self.inputs)
 
     def _check_names(self) -> None:
         """Raise an error for an optimizer or a schedule that is neither known by name nor a function."""
@@ -121,6 +127,26 @@ class ModuleLearner:
                 "own warm up."
             )
 
+    def _check_inputs(self, inputs: Any) -> None:
+        """Raise an error for names that cannot be arguments, and for what is said of one tensor only."""
+        if isinstance(inputs, str) or not isinstance(inputs, Sequence) or not inputs:
+            raise InputError(f"inputs={inputs!r} must be a list of column names, such as ['input_ids'].")
+        odd = [name for name in inputs if not (isinstance(name, str) and name.isidentifier())]
+        if odd:
+            raise InputError(
+                f"inputs has {listing(odd)}, which cannot be the name of an argument. Rename the column as the "
+                "module's forward calls it."
+            )
+        if len(set(inputs)) < len(inputs):
+            raise InputError(f"inputs={list(inputs)!r} names a column twice. Name each once.")
+        for name, usual in (("standardize", False), ("dtype", "float32"), ("input_shape", None)):
+            value = getattr(self, name)
+            if value != usual:
+                raise InputError(
+                    f"{name}={value!r} is for rows that are one tensor, and inputs gives the module several. Leave it "
+                    "out: each column keeps its own kind of numbers."
+                )
+
     @property
     def name(self) -> str:
         """The factory's name, with the settings that are not the usual ones."""
@@ -140,8 +166,10 @@ class ModuleLearner:
         with seeded(np.random.SeedSequence(0), 0, "cpu"):
             made_by(self.factory)
 
-    def intake(self, labeled: LabeledSet) -> ShapedIntake:
-        """Return the form in which this learner takes these rows: flat, with their shape known."""
+    def intake(self, labeled: LabeledSet) -> ShapedIntake | NamedIntake:
+        """Return the form in which this learner takes these rows: flat, with their shape or names known."""
+        if self.inputs is not None:
+            return NamedIntake.of(labeled, self.inputs)
         whole = self.dtype == "int64"
         row_shape = labeled.row_shape
         if row_shape is not None and len(row_shape) > 1:
@@ -184,9 +212,9 @@ class ModuleLearner:
         from minmargin.learners.networks import module_training, modules  # noqa: PLC0415 - imports torch
 
         on = resolve_device(device)
-        rows = RowMaker.of(X, self._shape(X.shape[1], labeled.row_shape), self.dtype, self.standardize)
+        rows = self._rows(X, labeled)
         examples = modules.Examples(
-            torch.tensor(rows.make(X), device=on), torch.tensor(labeled.codes, device=on)
+            modules.as_tensors(rows.make(X), on), torch.tensor(labeled.codes, device=on)
         )
         recipe = modules.Recipe(
             self.epochs,
@@ -240,6 +268,12 @@ class ModuleLearner:
             f"torch modules, trained {trained} on {on}",
             None if self.patience is None else (base[1], *reached),
         )
+
+    def _rows(self, X: NDArray[Any], labeled: LabeledSet) -> ModuleRows:
+        """Return what makes the module's input of rows like the labeled ones, X."""
+        if self.inputs is not None:
+            return NamedRows.of(NamedIntake.of(labeled, self.inputs))
+        return RowMaker.of(X, self._shape(X.shape[1], labeled.row_shape), self.dtype, self.standardize)
 
     def _job(self, labeled: LabeledSet, bootstrap: Bootstrap, member: int | None) -> Job:
         """Return what the base (None) or a member is trained on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision, require_torch
-from minmargin.learners.networks.module_rows import RowMaker
+from minmargin.learners.networks.module_rows import ModuleRows
 from minmargin.learners.networks.stopping import Reached
 from minmargin.margins import ScoreName, softmax
 
@@ -40,7 +39,7 @@ class ModuleScorer:
 
     base: Any
     members: list[Any]
-    rows: RowMaker
+    rows: ModuleRows
     device: Device
     path: str
     reached: tuple[Reached | None, ...] | None = None
@@ -64,12 +63,14 @@ class ModuleScorer:
 
     def base_scores(self, X: NDArray[Any], *, device: Device = "cpu") -> NDArray[np.float64]:
         """Return (n, C): the class scores under the base."""
-        return self._class_scores(self.base, self.rows.make(np.asarray(X)))
+        rows = np.asarray(X)
+        return self._class_scores(self.base, self.rows.make(rows), len(rows))
 
     def each_member(self, X: NDArray[Any], *, device: Device = "cpu") -> Iterator[NDArray[np.float64]]:
         """Return (n, C): the class scores under each member, one after the other."""
-        made = self.rows.make(np.asarray(X))
-        return (self._class_scores(member, made) for member in self.members)
+        rows = np.asarray(X)
+        made = self.rows.make(rows)
+        return (self._class_scores(member, made, len(rows)) for member in self.members)
 
     def screen(self, score: ScoreName, *, device: Device = "cpu", precision: Precision = "float32") -> None:
         """Return None: nothing faster than the modules themselves is known."""
@@ -78,15 +79,17 @@ class ModuleScorer:
         """Return (n, D): the rows, flat, and standardized if that was asked for."""
         return self.rows.vectors(np.asarray(X))
 
-    def _class_scores(self, module: Any, made: NDArray[Any]) -> NDArray[np.float64]:
+    def _class_scores(self, module: Any, made: Any, n_rows: int) -> NDArray[np.float64]:
         torch = require_torch("A committee of modules")
-        size = min(_LARGEST_BLOCK, max(_BLOCK_FLOATS // math.prod(self.rows.shape), 1))
+        from minmargin.learners.networks.modules import as_tensors, call, take  # noqa: PLC0415 - imports torch
+
+        size = min(_LARGEST_BLOCK, max(_BLOCK_FLOATS // self.rows.size, 1))
         logits = []
         with torch.no_grad():
-            for start in range(0, len(made), size):
+            for start in range(0, n_rows, size):
                 # A copy: a module may write into what it is given, and the rows may be the caller's own.
-                block = torch.tensor(made[start : start + size], device=self.device)
+                block = as_tensors(take(made, slice(start, start + size)), self.device)
                 with _ONE_AT_A_TIME:
-                    outputs = module(block)
+                    outputs = call(module, block)
                 logits.append(outputs.cpu().numpy())
         return softmax(np.concatenate(logits).astype(np.float64))

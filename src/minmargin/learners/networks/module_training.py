@@ -23,10 +23,12 @@ from minmargin.learners.networks.jobs import NOISE, Job, Schedule
 from minmargin.learners.networks.modules import (
     Examples,
     Recipe,
+    call,
     finish,
     make_optimizer,
     make_schedule,
     seeded,
+    take,
     trainable,
 )
 from minmargin.learners.networks.stopping import Reached, State, Watch
@@ -60,7 +62,7 @@ def why_alone(module: Any, few: Examples, recipe: Recipe) -> str | None:
             f"{type(optimizer).__name__} is not known to work element by element. Use an optimizer that does, such "
             "as torch.optim.Adam or SGD, to train them together"
         )
-    with seeded(np.random.SeedSequence(0), NOISE, few.X.device.type):
+    with seeded(np.random.SeedSequence(0), NOISE, few.device.type):
         changed = _changed_buffers(module, few.X)
         if changed:
             return (
@@ -71,7 +73,7 @@ def why_alone(module: Any, few: Examples, recipe: Recipe) -> str | None:
             with warnings.catch_warnings():
                 # A layer that torch can only loop over is better looped over as a whole.
                 warnings.filterwarnings("error", message=".*performance drop.*")
-                twice = Examples(torch.stack([few.X, few.X]), torch.stack([few.codes, few.codes]))
+                twice = Examples(_twice(few.X), torch.stack([few.codes, few.codes]))
                 weights = torch.ones_like(twice.codes, dtype=torch.float32)
                 _Stack.of([module, module], recipe).losses(twice.X, twice.codes, weights).backward()
         except (RuntimeError, ValueError, UserWarning) as error:
@@ -82,9 +84,15 @@ def why_alone(module: Any, few: Examples, recipe: Recipe) -> str | None:
 def _changed_buffers(module: Any, X: Any) -> list[str]:
     tried = copy.deepcopy(module).train()
     with torch.no_grad():
-        tried(X)
+        call(tried, X)
     after = dict(tried.named_buffers())
     return [name for name, was in module.named_buffers() if not torch.equal(was, after[name])]
+
+
+def _twice(X: Any) -> Any:
+    if isinstance(X, dict):
+        return {name: _twice(each) for name, each in X.items()}
+    return torch.stack([X, X])
 
 
 def train_alone(module: Any, examples: Examples, job: Job, recipe: Recipe) -> Reached | None:
@@ -95,13 +103,13 @@ def train_alone(module: Any, examples: Examples, job: Job, recipe: Recipe) -> Re
     asks_again = "closure" in inspect.signature(optimizer.step).parameters
     schedule = make_schedule(recipe, optimizer, _count_steps(job, recipe))
     watch = Watch([job], recipe.patience)
-    with seeded(job.seed, NOISE, examples.X.device.type):
-        for steps in _epochs([job], recipe, examples.X.device):
+    with seeded(job.seed, NOISE, examples.device.type):
+        for steps in _epochs([job], recipe, examples.device):
             for index, weights in steps:
 
                 def loss(rows: Any = index[0], weights: Any = weights[0]) -> Any:
                     optimizer.zero_grad()
-                    of_rows = recipe.loss(module(examples.X[rows]), examples.codes[rows])
+                    of_rows = recipe.loss(call(module, take(examples.X, rows)), examples.codes[rows])
                     mean = (of_rows * weights).sum()
                     mean.backward()
                     return mean
@@ -114,7 +122,7 @@ def train_alone(module: Any, examples: Examples, job: Job, recipe: Recipe) -> Re
                 if schedule is not None:
                     schedule.step()
             for place in watch.running:
-                now = _validation_loss(module.eval(), examples, job, recipe)
+                now = _validation_loss(partial(call, module.eval()), examples, job, recipe)
                 watch.see(place, now, lambda: copy.deepcopy(module.state_dict()))
                 module.train()
             if watch.done:
@@ -148,11 +156,11 @@ def train_stacked(
         stack = _Stack.of(chosen, recipe)
         schedule = make_schedule(recipe, stack.optimizer, n_steps)
         watch = Watch(theirs, recipe.patience)
-        with seeded(theirs[0].seed, NOISE, examples.X.device.type):
-            for steps in _epochs(theirs, recipe, examples.X.device):
+        with seeded(theirs[0].seed, NOISE, examples.device.type):
+            for steps in _epochs(theirs, recipe, examples.device):
                 for index, weights in steps:
                     stack.optimizer.zero_grad()
-                    stack.losses(examples.X[index], examples.codes[index], weights).backward()
+                    stack.losses(take(examples.X, index), examples.codes[index], weights).backward()
                     stack.optimizer.step()
                     if schedule is not None:
                         schedule.step()
@@ -175,15 +183,14 @@ def train_stacked(
 
 def _validation_loss(ask: Callable[[Any], Any], examples: Examples, job: Job, recipe: Recipe) -> float:
     """Return the mean loss of a job's held-out rows under a model in evaluation mode."""
-    device = examples.codes.device
-    rows = torch.as_tensor(job.validation, device=device)
-    weights = torch.as_tensor(job.validation_weights, device=device)
+    rows = torch.as_tensor(job.validation, device=examples.device)
+    weights = torch.as_tensor(job.validation_weights, device=examples.device)
     size = _VALIDATION_BATCHES * recipe.batch_size
     total = 0.0
     with torch.no_grad():
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            losses = recipe.loss(ask(examples.X[part]), examples.codes[part])
+            losses = recipe.loss(ask(take(examples.X, part)), examples.codes[part])
             total += float((losses * weights[start : start + size]).sum())
     return total / len(rows)
 
@@ -215,7 +222,7 @@ class _Stack(NamedTuple):
         return cls(copy.deepcopy(modules[0]).train(), parameters, buffers, optimizer, recipe.loss)
 
     def losses(self, X: Any, codes: Any, weights: Any) -> Any:
-        """Return the weighted sum of all modules' losses; X: (G, b, ...), codes and weights: (G, b)."""
+        """Return the weighted sum of all modules' losses; X: (G, b, ...), or such tensors by name."""
         # Different randomness: a dropout layer draws for every module by itself.
         each = torch.vmap(self._loss_of_one, randomness="different")
         # The faster kernels of attention cannot be stacked.
@@ -223,15 +230,19 @@ class _Stack(NamedTuple):
             return each(self.parameters, self.buffers, X, codes, weights).sum()
 
     def _loss_of_one(self, parameters: Any, buffers: Any, X: Any, codes: Any, weights: Any) -> Any:
-        outputs = torch.func.functional_call(self.template, (parameters, buffers), (X,))
+        outputs = self._call(parameters, buffers, X)
         return (self.loss(outputs, codes) * weights).sum()
+
+    def _call(self, parameters: State, buffers: State, X: Any) -> Any:
+        args, named = ((), X) if isinstance(X, dict) else ((X,), {})
+        return torch.func.functional_call(self.template, (parameters, buffers), args, named)
 
     def ask(self, place: int, X: Any) -> Any:
         """Return the outputs of one module in evaluation mode."""
         buffers = {name: each[place] for name, each in self.buffers.items()}
         self.template.eval()
         with sdpa_kernel(SDPBackend.MATH):
-            outputs = torch.func.functional_call(self.template, (self._parameters_of(place), buffers), (X,))
+            outputs = self._call(self._parameters_of(place), buffers, X)
         self.template.train()
         return outputs
 

@@ -40,14 +40,42 @@ class Recipe(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Rows (n, ...) and their class codes (n,), as tensors on the device that trains."""
+    """Rows and their class codes (n,), as tensors on the device that trains.
+
+    Attributes:
+        X: (n, ...) what a module is given; or such a tensor for each name by which it takes one.
+        codes: (n,) the classes.
+    """
 
     X: Any
     codes: Any
 
+    @property
+    def device(self) -> Any:
+        """Where they are."""
+        return self.codes.device
+
     def few(self) -> Examples:
         """Return copies of some rows, to try things on: a module may write into what it is given."""
-        return Examples(self.X[:4].clone(), self.codes[:4].clone())
+        few = torch.arange(min(4, len(self.codes)), device=self.device)
+        return Examples(take(self.X, few), self.codes[few])
+
+
+def take(X: Any, index: Any) -> Any:
+    """Return some rows of what modules are given."""
+    return {name: each[index] for name, each in X.items()} if isinstance(X, dict) else X[index]
+
+
+def as_tensors(X: Any, device: Any) -> Any:
+    """Return rows that a maker of rows made, copied to a device."""
+    if isinstance(X, dict):
+        return {name: torch.tensor(each, device=device) for name, each in X.items()}
+    return torch.tensor(X, device=device)
+
+
+def call(module: Any, X: Any) -> Any:
+    """Return a module's outputs: inputs that have names are its keyword arguments."""
+    return module(**X) if isinstance(X, dict) else module(X)
 
 
 def make_module(factory: Factory, seed: np.random.SeedSequence, few: Any, device: Device) -> Any:
@@ -80,7 +108,7 @@ def made_by(factory: Factory) -> Any:
 
 def check_module(module: Any, few: Examples, n_classes: int, recipe: Recipe) -> None:
     """Raise an error unless the module gives a number for each class, and the loss one for each row."""
-    n_rows = len(few.X)
+    n_rows = len(few.codes)
     outputs = _call(module, few.X)
     if not isinstance(outputs, torch.Tensor):
         raise InputError(
@@ -105,14 +133,24 @@ def check_module(module: Any, few: Examples, n_classes: int, recipe: Recipe) -> 
 def _call(module: Any, X: Any) -> Any:
     try:
         with torch.no_grad():
-            return module(X)
+            return call(module, X)
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
+        if isinstance(X, dict):
+            given = ", ".join(f"{name} ({_described(each)})" for name, each in X.items())
+            fix = "Name the arguments that its forward takes, with ModuleLearner(..., inputs=[...])."
+        else:
+            given = f"rows of {_described(X)}"
+            fix = (
+                "Give the rows in the shape that it takes, or ModuleLearner(..., input_shape=..., dtype=...)."
+            )
         raise InputError(
-            f"{_name(module)} fails on rows of shape {tuple(X.shape[1:])} and type {str(X.dtype).split('.')[-1]}: "
-            f"{type(error).__name__}: {reason.rstrip('.')}. Give the rows in the shape that it takes, or "
-            "ModuleLearner(..., input_shape=..., dtype=...)."
+            f"{_name(module)} fails on {given}: {type(error).__name__}: {reason.rstrip('.')}. {fix}"
         ) from error
+
+
+def _described(X: Any) -> str:
+    return f"shape {tuple(X.shape[1:])} and type {str(X.dtype).split('.')[-1]}"
 
 
 def _name(module: Any) -> str:
