@@ -19,6 +19,7 @@ from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.logistic import check_class_weight, row_weights
+from minmargin.learners.networks.factories import find_name
 from minmargin.learners.networks.jobs import HELD_OUT, REFILLED, Job
 from minmargin.learners.networks.module_rows import ModuleRows, NamedIntake, NamedRows, RowMaker, ShapedIntake
 from minmargin.learners.networks.module_scorer import ModuleScorer
@@ -267,6 +268,7 @@ class ModuleLearner:
             on,
             f"torch modules, trained {trained} on {on}",
             None if self.patience is None else (base[1], *reached),
+            find_name(self.factory),
         )
 
     def _rows(self, X: NDArray[Any], labeled: LabeledSet) -> ModuleRows:

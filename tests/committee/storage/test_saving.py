@@ -100,8 +100,8 @@ class Own:
 
 def test_a_scorer_of_ones_own(tmp_path):
     assert refusal(fit(Own()), tmp_path / "saved") == (
-        "A committee scored by OwnScorer cannot be saved: only those of 'logistic', 'text', 'mlp' and scikit-learn "
-        "classifiers can. Save the labeled set and train it again."
+        "A committee scored by OwnScorer cannot be saved: only those of 'logistic', 'text', 'mlp', torch modules and "
+        "scikit-learn classifiers can. Save the labeled set and train it again."
     )
 
 

@@ -1,4 +1,4 @@
-"""Networks that torch trained are saved as arrays; modules are refused."""
+"""Networks that torch trained are saved as arrays."""
 
 from __future__ import annotations
 
@@ -34,15 +34,3 @@ def test_a_trained_mlp_comes_back_to_the_bit_in_a_process_without_torch(tmp_path
     assert found[0] == committee.score(X, n_jobs=1).tobytes().hex()
     assert found[1] == str(committee.select(X, 9, strategy="k-centers", n_jobs=1).rows.tolist())
     assert repr(mm.load_committee(tmp_path / "saved")) == repr(committee)
-
-
-def test_modules_are_refused_with_the_reason(tmp_path):
-    learner = mm.ModuleLearner(lambda: torch.nn.Linear(4, 3), epochs=1)
-    committee = mm.fit_committee(X[::5], Y[::5], learner=learner, n_models=2, random_state=0, device="cpu")
-    with pytest.raises(mm.InputError) as error:
-        committee.save(tmp_path / "saved")
-    assert str(error.value) == (
-        "A committee of torch modules cannot be saved: its weights are of no use without the function that makes the "
-        "modules. Save the labeled set and train it again, or use learner='mlp'."
-    )
-    assert list(tmp_path.iterdir()) == []

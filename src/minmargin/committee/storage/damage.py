@@ -84,6 +84,10 @@ class Fields:
         """Return a list of objects."""
         return [Fields(value, self._file) for value in self.get(name, list)]
 
+    def part(self, value: Any) -> Fields:
+        """Return a value from inside this one as an object."""
+        return Fields(value, self._file)
+
     def wrong(self, reason: str) -> InputError:
         """Return the error for values that do not fit together."""
         return damaged(self._file, reason)

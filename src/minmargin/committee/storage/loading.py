@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.memories import read_intake, unpack_classes, unpack_vectors
+from minmargin.committee.storage.modules import unpack_modules
 from minmargin.committee.storage.saved import Saved
 from minmargin.committee.storage.scorers import unpack_scorer, vectors_width
 from minmargin.data.intake import Intake
@@ -22,26 +23,45 @@ from minmargin.learners.base import Preprocessor, Scorer
 from minmargin.seeds import SeedTree
 
 
-def load_committee(folder: str | Path, *, trusted: Sequence[str] = ()) -> Committee:
+def load_committee(
+    folder: str | Path, *, trusted: Sequence[str] = (), factory: Callable[[], Any] | None = None
+) -> Committee:
     """Return the committee that `committee.save` wrote: it scores and selects as the one that was saved.
 
     Nothing is unpickled. A file that was altered, cut short or written by a newer version gives an error.
 
     Args:
         folder: where it was saved.
-        trusted: names of further types that may be made when classifiers of scikit-learn are loaded. The error that
-            refuses them names them. Name only what you know, from those whom you trust.
+        trusted: names of further types that may be made when classifiers of scikit-learn are loaded, and of the
+            factory that may be imported to make torch modules. The error that refuses them names them. Name only
+            what you know, from those whom you trust.
+        factory: the function that makes the modules of a committee of torch modules. Nothing is imported then.
     """
     if isinstance(trusted, str):
         raise InputError(f"trusted={trusted!r} is one name. Use a list: trusted=[{trusted!r}].")
+    if not (factory is None or callable(factory)):
+        raise InputError(f"factory is a {type(factory).__name__}. Give the function that makes the modules.")
     saved = Saved.open(Path(folder))
     content = saved.content
+    of_modules = content.inner("scorer").get("kind", str) == "modules"
+    if factory is not None and not of_modules:
+        raise InputError(
+            f"factory makes torch modules, and {str(saved.folder)!r} has models of learner "
+            f"{content.get('learner', str)!r}. Leave it out."
+        )
     classes = unpack_classes(saved)
     intake = read_intake(content.inner("intake"))
     preprocess = content.choice("preprocess", ("none", "auto"))
     preprocessor, n_columns = _preprocessor(saved, intake, preprocess)
     scored = _scored(content, len(classes))
-    scorer, width = _scorer(saved, classes if scored is None else classes[scored], n_columns, trusted)
+    theirs = classes if scored is None else classes[scored]
+    if of_modules:
+        scorer: Scorer = unpack_modules(
+            saved, intake, n_columns, len(theirs), factory=factory, trusted=trusted
+        )
+        width: int | None = n_columns
+    else:
+        scorer, width = _scorer(saved, theirs, n_columns, trusted)
     fraction, seed = content.optional("bootstrap_fraction", float), content.size("seed")
     labeled = content.optional("labeled", dict)
     provenance = Provenance(

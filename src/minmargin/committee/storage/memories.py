@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
@@ -20,6 +21,7 @@ from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import Column, Kind
 from minmargin.errors import InputError
+from minmargin.learners.networks.module_rows import NamedIntake, ShapedIntake
 from minmargin.learners.penalty import Candidate, Choice
 
 _NUMBERS = ["b", "i", "u", "f4", "f8"]
@@ -47,9 +49,13 @@ def unpack_classes(saved: Saved) -> NDArray[Any]:
 
 def describe_intake(intake: Intake) -> dict[str, Any]:
     """Return the form in which models take rows, for the JSON file."""
-    given = None
+    more: dict[str, Any] = {"given": None}
     if type(intake) is GivenIntake:
-        given = {"names": None if intake.names is None else list(intake.names), "sized": intake.sized}
+        more["given"] = {"names": None if intake.names is None else list(intake.names), "sized": intake.sized}
+    elif type(intake) is ShapedIntake:
+        more["shaped"] = {"row_shape": list(intake.row_shape), "whole": intake.whole}
+    elif type(intake) is NamedIntake:
+        more["named"] = {"whole": list(intake.whole)}
     elif type(intake) is not Intake:
         raise InputError(f"A committee that takes rows by {type(intake).__name__} cannot be saved.")
     columns = None if intake.columns is None else [asdict(column) for column in intake.columns]
@@ -59,7 +65,7 @@ def describe_intake(intake: Intake) -> dict[str, Any]:
         "width": intake.width,
         "backend": None if intake.backend is None else intake.backend.value,
         "missing": intake.missing,
-        "given": given,
+        **more,
     }
 
 
@@ -80,6 +86,18 @@ def read_intake(fields: Fields) -> Intake:
     if width == 0 or (columns is not None and width != by_columns):
         raise fields.wrong(f"rows of {width:,} numbers do not fit their columns")
     kind, missing = None if backend is None else known[backend], fields.get("missing", bool)
+    # What only modules have is not in the file of any other committee.
+    if fields.optional("shaped", dict) is not None:
+        shaped = fields.inner("shaped")
+        row_shape = tuple(shaped.each("row_shape", int))
+        if min(row_shape, default=0) < 1 or math.prod(row_shape) != width:
+            raise fields.wrong(f"rows of {width:,} numbers have no shape {row_shape}")
+        return ShapedIntake(form, columns, width, kind, missing, row_shape, shaped.get("whole", bool))
+    if fields.optional("named", dict) is not None:
+        whole = tuple(fields.inner("named").each("whole", bool))
+        if len(whole) != len(columns or ()):
+            raise fields.wrong(f"{len(whole):,} of its columns are said to be of whole numbers or not")
+        return NamedIntake(form, columns, width, kind, missing, whole)
     if fields.optional("given", dict) is None:
         return Intake(form, columns, width, kind, missing)
     given = fields.inner("given")

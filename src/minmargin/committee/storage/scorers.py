@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.memories import describe_choice, read_choice
+from minmargin.committee.storage.modules import pack_modules
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
 from minmargin.compute import DenseNetworks
@@ -34,11 +35,8 @@ def pack_scorer(scorer: Scorer) -> Packed:
         return _pack_texts(scorer)
     if type(scorer) is NetworkScorer:
         return _pack_networks(scorer)
-    if isinstance(scorer, ModuleScorer):
-        raise InputError(
-            "A committee of torch modules cannot be saved: its weights are of no use without the function that makes "
-            "the modules. Save the labeled set and train it again, or use learner='mlp'."
-        )
+    if type(scorer) is ModuleScorer:
+        return pack_modules(scorer)
     from minmargin.learners.recognition import CompiledScorer  # noqa: PLC0415 - imports scikit-learn
     from minmargin.learners.sklearn import EstimatorScorer  # noqa: PLC0415 - imports scikit-learn
 
@@ -49,8 +47,8 @@ def pack_scorer(scorer: Scorer) -> Packed:
 
         return pack_estimators(scorer)
     raise InputError(
-        f"A committee scored by {type(scorer).__name__} cannot be saved: only those of 'logistic', 'text', 'mlp' and "
-        "scikit-learn classifiers can. Save the labeled set and train it again."
+        f"A committee scored by {type(scorer).__name__} cannot be saved: only those of 'logistic', 'text', 'mlp', "
+        "torch modules and scikit-learn classifiers can. Save the labeled set and train it again."
     )
 
 

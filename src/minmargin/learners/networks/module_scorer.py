@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision, require_torch
+from minmargin.learners.networks.factories import FactoryName
 from minmargin.learners.networks.module_rows import ModuleRows
 from minmargin.learners.networks.stopping import Reached
 from minmargin.margins import ScoreName, softmax
@@ -35,6 +36,7 @@ class ModuleScorer:
         path: how they were trained.
         reached: what the base and each member reached that could be stopped, None for one that could not; None if
             none could.
+        made_by: the name of the factory that made them; None if it has none that can be found again.
     """
 
     base: Any
@@ -43,6 +45,7 @@ class ModuleScorer:
     device: Device
     path: str
     reached: tuple[Reached | None, ...] | None = None
+    made_by: FactoryName | None = None
 
     rowwise = False
     probabilistic = True

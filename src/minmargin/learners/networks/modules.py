@@ -109,7 +109,19 @@ def made_by(factory: Factory) -> Any:
 def check_module(module: Any, few: Examples, n_classes: int, recipe: Recipe) -> None:
     """Raise an error unless the module gives a number for each class, and the loss one for each row."""
     n_rows = len(few.codes)
-    outputs = _call(module, few.X)
+    outputs = check_outputs(module, few.X, n_rows, n_classes)
+    losses = recipe.loss(outputs, few.codes)
+    shape = tuple(getattr(losses, "shape", ()))
+    if not isinstance(losses, torch.Tensor) or shape != (n_rows,):
+        raise InputError(
+            f"loss gave a {type(losses).__name__} of shape {shape} for {n_rows} rows. Give one loss a row; in torch "
+            "that is reduction='none'."
+        )
+
+
+def check_outputs(module: Any, X: Any, n_rows: int, n_classes: int) -> Any:
+    """Return a module's outputs for some rows, which must be a number for each row and class."""
+    outputs = _call(module, X)
     if not isinstance(outputs, torch.Tensor):
         raise InputError(
             f"{_name(module)} gives a {type(outputs).__name__}. Return a tensor of one number a row and class."
@@ -121,13 +133,7 @@ def check_module(module: Any, few: Examples, n_classes: int, recipe: Recipe) -> 
             f"{_name(module)} gives outputs of shape {tuple(outputs.shape)} for {n_rows} rows and {n_classes} "
             f"classes. Its last layer needs {n_classes} outputs, one for each class.{unseen if more else ''}"
         )
-    losses = recipe.loss(outputs, few.codes)
-    shape = tuple(getattr(losses, "shape", ()))
-    if not isinstance(losses, torch.Tensor) or shape != (n_rows,):
-        raise InputError(
-            f"loss gave a {type(losses).__name__} of shape {shape} for {n_rows} rows. Give one loss a row; in torch "
-            "that is reduction='none'."
-        )
+    return outputs
 
 
 def _call(module: Any, X: Any) -> Any:
