@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "shared_data" in item.fixturenames:
             item.add_marker(pytest.mark.shared)
-        if item.path.name == "networks.md" and not has_torch:
+        if item.path.name in {"networks.md", "transformers.md"} and not has_torch:
             item.add_marker(pytest.mark.skip(reason="torch is not installed"))
         if item.get_closest_marker("gpu") and resolve_device("auto") == "cpu":
             item.add_marker(pytest.mark.skip(reason="there is no CUDA GPU"))

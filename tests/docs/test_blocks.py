@@ -59,9 +59,10 @@ ELSEWHERE = [
     ),
     (r"engine=|--engine", "make test-clusters", "needs a cluster"),
     (r"s3://", "tests/pools", "needs a store, which those tests start"),
-    (r"MLPLearner|my_networks:|TensorDataset", "make test-torch", "needs torch"),
+    (r"MLPLearner|my_networks\b|TensorDataset", "make test-torch", "needs torch"),
     (r"XGBClassifier", "make test-libraries", "needs XGBoost and CatBoost"),
     (r"NeuralNetClassifier", None, "skorch is not among the development tools; tried by hand"),
+    (r"AutoModelForSequenceClassification", None, "needs transformers, and the network"),
     (r"SqlitePool\(\*", "CONTRIBUTING.md", "two lines for a function of the package; the class is a doctest"),
 ]
 

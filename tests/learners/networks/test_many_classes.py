@@ -47,8 +47,8 @@ LEARNER = mm.ModuleLearner(
 def rounds(n_jobs=1):
     """Return for each round the labels that it begins with, the probabilities of the pool, and the batch.
 
-    Two new classes turn up in the pool of each round. The rows that are picked get their labels, and so do two rows of
-    the new classes, which somebody finds.
+    Two new classes turn up in the pool of each round. The rows that are picked get their labels, and so does a row of
+    each new class, which somebody finds.
     """
     X, y = embedded(450, seed=1)
     pool, truth = embedded(750, seed=2)
