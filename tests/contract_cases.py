@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 import brute_force
 import minmargin as mm
 from minmargin.learners.linear import LinearScorer
+from minmargin.learners.networks.module_scorer import ModuleScorer
 from minmargin.learners.networks.scorer import NetworkScorer
 from minmargin.learners.text import TextScorer
 
@@ -178,11 +179,45 @@ LEARNERS = {
     "two classes": "logistic",
     "svm of two classes": SVC(),
 }
+
+
+def dense_module():
+    from torch import nn  # noqa: PLC0415 - an extra
+
+    return nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3))
+
+
+@functools.cache
+def class_of_columns():
+    """Return a class of modules that take the five columns by their names."""
+    import torch  # noqa: PLC0415 - an extra
+
+    class OfColumns(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = dense_module()
+
+        def forward(self, f0, f1, f2, f3, f4):
+            return self.inner(torch.stack([f0, f1, f2, f3, f4], dim=1))
+
+    return OfColumns
+
+
+def module_of_columns():
+    return class_of_columns()()
+
+
 #: These need torch, so `make test-torch` runs them, in test_network_learners.py.
 NETWORK_LEARNERS = {
     "mlp": "mlp",
     "small mlp": mm.MLPLearner(hidden=(7, 3), epochs=20),
     "mlp with empty classes": mm.MLPLearner(hidden=(7,), epochs=5),
+    "module that stops": mm.ModuleLearner(
+        dense_module, epochs=20, lr=0.05, patience=2, schedule="cosine", class_weight="balanced"
+    ),
+    "module of columns": mm.ModuleLearner(
+        module_of_columns, epochs=5, lr=0.05, inputs=NAMES, optimizer="adamw"
+    ),
 }
 #: Classes that may occur in these data, some of them before and between those that rows have.
 EVERY_CLASS = ["0", "a", "b", "ba", "c"]
@@ -192,6 +227,8 @@ def pools_for(learner):
     """Return the kinds of pool that a learner is tried on, one that is screened in each way."""
     if learner == "text":
         return [*TEXT_POOLS, *TEXT_FRAME_POOLS]
+    if learner == "module of columns":
+        return ["pyarrow", "parquet files"]
     return (
         ["float32", "parquet files"] if learner in NETWORK_LEARNERS else ["float32", "csr", "parquet files"]
     )
@@ -246,6 +283,9 @@ def known(learner, *, named, repeated=False):
         )
         hidden = brute_force.last_hidden_layer(pool, scorer.base.scaled(scorer.scale), scorer.center)
         return Known(base[0], members, scorer.vectors(pool), scorer.vectors(X), pool, hidden)
+    if isinstance(scorer, ModuleScorer):
+        base, *members = (module_class_scores(module, pool) for module in (scorer.base, *scorer.members))
+        return Known(base, np.stack(members), pool, X, pool)
     if isinstance(scorer, LinearScorer):
         if isinstance(scorer, TextScorer):
             words = scorer.expansion
@@ -278,6 +318,22 @@ def class_scores(model, X):
     scores = model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X)
     scores = np.asarray(scores, dtype=np.float64)
     return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+
+
+def module_class_scores(module, X):
+    """Return (n, C): softmax of what a module gives for blocks of 64 rows, in one tensor or by their names."""
+    import torch  # noqa: PLC0415 - an extra
+
+    logits = []
+    for start in range(0, len(X), 64):
+        rows = torch.tensor(X[start : start + 64])
+        with torch.no_grad():
+            if isinstance(module, torch.nn.Sequential):
+                outputs = module(rows)
+            else:
+                outputs = module(**{name: rows[:, i].contiguous() for i, name in enumerate(NAMES)})
+        logits.append(outputs.numpy().astype(np.float64))
+    return brute_force.probabilities(np.concatenate(logits))
 
 
 def word_weights(lines, words, rarity):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +18,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 - torch may be missing
 
 import minmargin as mm  # noqa: E402
+from minmargin import cli  # noqa: E402
 from small_modules import IRIS, complaint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread", "small_blocks")
@@ -179,6 +184,41 @@ def test_copies_are_known_in_any_container(tmp_path):
     twice = {name: np.concatenate([values[:30], values[:30]]) for name, values in POOL.items()}
     batch = select(pool=twice, batch_size=30)
     assert sorted(row % 30 for row in batch.rows.tolist()) == list(range(30))
+
+
+CODE = """
+import minmargin as mm
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(20, 5)
+        self.last = nn.Linear(5, 2)
+
+    def forward(self, input_ids, attention_mask):
+        return self.last((self.embedding(input_ids) * attention_mask.unsqueeze(-1)).sum(dim=1))
+
+def learner():
+    return mm.ModuleLearner(Net, epochs=2, inputs=["input_ids", "attention_mask"], patience=1)
+"""
+
+
+def test_the_command_line_takes_a_function_that_returns_a_learner(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("our_transformers.py").write_text(CODE)
+    pq.write_table(as_arrow(LABELED).append_column("topic", pa.array(TOPICS[:60])), "labeled.parquet")
+    pq.write_table(as_arrow(POOL), "pool.parquet")
+    line = (
+        "select --labeled labeled.parquet --label-column topic --pool pool.parquet --batch-size 5 --out batch.csv "
+        "--learner our_transformers:learner --n-models 2 --seed 0 --json"
+    )
+    monkeypatch.setattr(sys, "argv", ["minmargin", *line.split()])
+    assert cli.run() == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert settings["learner"] == "module(Net, epochs=2, inputs=['input_ids', 'attention_mask'], patience=1)"
+    assert [each["epochs"] for each in settings["stopping"]["members"]] == [2, 2]
+    assert len(pd.read_csv("batch.csv")) == 5
 
 
 # --- what cannot be used -----------------------------------------------------------------------------------

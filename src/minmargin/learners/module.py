@@ -244,7 +244,9 @@ class ModuleLearner:
         def report(stage: str, done: int, total: int | None) -> None:
             progress(stage, done, n_members + 1)
 
-        alone = module_training.why_alone(make(None), examples.few(), recipe) if n_members else None
+        alone = (
+            module_training.why_alone([make(None), make(0)], examples.few(), recipe) if n_members else None
+        )
         if alone is not None:
             _warn(alone)
         n_alone = n_members if alone is not None else 0

@@ -128,7 +128,7 @@ def assert_alike(ones, others):
 @pytest.mark.parametrize(("factory", "shape"), FACTORIES.values(), ids=FACTORIES)
 def test_a_stack_comes_out_as_if_each_module_was_trained_alone(factory, shape):
     data, jobs = examples(shape), make_jobs()
-    assert module_training.why_alone(make(factory, jobs, data)[0], data.few(), RECIPE) is None
+    assert module_training.why_alone(make(factory, jobs, data), data.few(), RECIPE) is None
     # The outputs, not the weights: some do not matter (an attention's key bias), and Adam follows their noise.
     for one, other in zip(stacked(factory, jobs, data), alone(factory, jobs, data), strict=True):
         torch.testing.assert_close(one(data.X), other(data.X), rtol=1e-4, atol=1e-5)
@@ -140,7 +140,7 @@ def test_optimizers_that_work_element_by_element_do_not_notice_the_stack(optimiz
         optimizer=lambda parameters: getattr(torch.optim, optimizer)(parameters, lr=0.01)
     )
     data, jobs = examples(), make_jobs()
-    assert module_training.why_alone(make(dense, jobs, data)[0], data.few(), recipe) is None
+    assert module_training.why_alone(make(dense, jobs, data), data.few(), recipe) is None
     assert_alike(stacked(dense, jobs, data, recipe), alone(dense, jobs, data, recipe))
 
 
@@ -275,7 +275,7 @@ REASONS = {
 def test_what_cannot_be_stacked_says_why_and_is_trained_alone(factory, shape, reason):
     data, jobs = examples(shape), make_jobs(1)
     module = make(factory, jobs, data)[0]
-    found = module_training.why_alone(module, data.few(), RECIPE)
+    found = module_training.why_alone([module], data.few(), RECIPE)
     assert found is not None
     assert found.startswith(reason)  # the rest are torch's own words
     before = [parameter.detach().clone() for parameter in module.parameters()]
@@ -283,11 +283,24 @@ def test_what_cannot_be_stacked_says_why_and_is_trained_alone(factory, shape, re
     assert any(not torch.equal(was, now) for was, now in zip(before, module.parameters(), strict=True))
 
 
+def test_a_class_that_is_made_anew_each_time_is_trained_alone():
+    def factory():
+        class Inner(nn.Linear):
+            pass
+
+        return Inner(4, N_CLASSES)
+
+    data, jobs = examples(), make_jobs(2)
+    assert module_training.why_alone(make(factory, jobs, data), data.few(), RECIPE) == (
+        "the factory makes modules of several classes. Define the class outside of the factory, to train them together"
+    )
+
+
 def test_looking_for_a_reason_leaves_the_module_as_it_was():
     data, jobs = examples(), make_jobs(1)
     module = make(normed, jobs, data)[0]
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    module_training.why_alone(module, data.few(), RECIPE)
+    module_training.why_alone([module], data.few(), RECIPE)
     assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
 
 
@@ -309,7 +322,7 @@ def test_an_optimizer_that_sees_whole_tensors_trains_each_module_alone(optimizer
     recipe = RECIPE._replace(optimizer=optimizer)
     data, jobs = examples(), make_jobs(1)
     module = make(dense, jobs, data)[0]
-    assert module_training.why_alone(module, data.few(), recipe) == (
+    assert module_training.why_alone([module], data.few(), recipe) == (
         f"{optimizer.__name__} is not known to work element by element. Use an optimizer that does, such as "
         "torch.optim.Adam or SGD, to train them together"
     )

@@ -216,6 +216,13 @@ def test_buffers_go_back_too():
     assert held_out_loss(module, data, jobs[0]) == pytest.approx(reached.best_loss, rel=1e-5)
 
 
+def test_held_out_rows_without_weights_count_the_same():
+    data, job = noisy(), make_jobs(1)[0]
+    even = Job(job.rows, job.seed, validation=job.validation, validation_weights=np.ones(6, dtype=np.float32))
+    without = Job(job.rows, job.seed, validation=job.validation)
+    assert alone([even], data)[1] == alone([without], data)[1]
+
+
 def test_progress_is_told_of_modules_that_stopped():
     data, jobs, told = noisy(), make_jobs(), []
     module_training.train_stacked(make(jobs, data), data, jobs, RECIPE, on_trained=told.append)

@@ -54,8 +54,14 @@ _COPIES_OF_STATE = 4
 _VALIDATION_BATCHES = 4
 
 
-def why_alone(module: Any, few: Examples, recipe: Recipe) -> str | None:
-    """Return why modules like this one cannot be stacked; None if they can."""
+def why_alone(modules: Sequence[Any], few: Examples, recipe: Recipe) -> str | None:
+    """Return why modules like these, which one factory made, cannot be stacked; None if they can."""
+    module = modules[0]
+    if any(type(other) is not type(module) for other in modules):
+        return (
+            "the factory makes modules of several classes. Define the class outside of the factory, to train them "
+            "together"
+        )
     optimizer = make_optimizer(recipe, trainable(module.parameters()))
     if type(optimizer) not in {getattr(torch.optim, name) for name in _ELEMENTWISE}:
         return (
@@ -184,7 +190,8 @@ def train_stacked(
 def _validation_loss(ask: Callable[[Any], Any], examples: Examples, job: Job, recipe: Recipe) -> float:
     """Return the mean loss of a job's held-out rows under a model in evaluation mode."""
     rows = torch.as_tensor(job.validation, device=examples.device)
-    weights = torch.as_tensor(job.validation_weights, device=examples.device)
+    given = np.ones(len(rows)) if job.validation_weights is None else job.validation_weights
+    weights = torch.as_tensor(given, dtype=torch.float32, device=examples.device)
     size = _VALIDATION_BATCHES * recipe.batch_size
     total = 0.0
     with torch.no_grad():
