@@ -141,6 +141,20 @@ def test_labels_may_be_a_column_of_the_dict():
     assert select(both, "topic").scores.tolist() == select().scores.tolist()
 
 
+def test_columns_are_read_as_declared(tmp_path):
+    def spelled(columns):
+        return {**columns, "size": [repr(float(size)).replace(".", ",") for size in columns["size"]]}
+
+    reading = mm.Reading(number=["size"], decimal=",")
+    batch = select(spelled(LABELED), pool=spelled(POOL), reading=reading)
+    assert batch.scores.tolist() == select().scores.tolist()
+    committee = mm.fit_committee(
+        spelled(LABELED), TOPICS[:60], learner=learner(), n_models=3, random_state=0, reading=reading
+    )
+    loaded = mm.load_committee(committee.save(tmp_path / "saved"), factory=MaskedNet)
+    assert loaded.select(spelled(POOL), 8).scores.tolist() == batch.scores.tolist()
+
+
 def test_the_scores_are_those_of_the_trained_modules():
     committee = mm.fit_committee(LABELED, TOPICS[:60], learner=learner(), n_models=2, random_state=0)
     assert committee.scorer.path == "torch modules, trained together on cpu"

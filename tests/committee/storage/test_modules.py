@@ -155,6 +155,11 @@ def test_modules_come_back_to_the_bit(kind, tmp_path):
     assert again.score(pool, strategy=strategy).tolist() == committee.score(pool, strategy=strategy).tolist()
 
 
+def test_versions_that_know_no_modules_are_told_so(tmp_path):
+    folder = fit().save(tmp_path / "saved")
+    assert json.loads((folder / "committee.json").read_text())["format_version"] == 2
+
+
 def test_another_pool_is_matched_as_before(tmp_path):
     committee, pool = images()
     loaded = mm.load_committee(committee.save(tmp_path / "saved"), factory=ImageNet)
@@ -300,6 +305,14 @@ def test_what_has_no_array_is_refused_and_leaves_nothing(factory, reason, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_modules_of_several_shapes_are_refused(tmp_path):
+    committee = fit()
+    committee.scorer.members[1] = nn.Sequential(nn.Linear(4, 9), nn.ReLU(), nn.Linear(9, 3))
+    assert complaint(call=lambda: committee.save(tmp_path / "saved")) == (
+        "A committee of torch modules cannot be saved: the factory made modules whose '0.weight' has several shapes."
+    )
+
+
 # --- names -------------------------------------------------------------------------------------------------
 
 
@@ -381,6 +394,16 @@ def test_an_altered_array_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     assert complaint(call=lambda: mm.load_committee(folder, factory=iris_net)) == (
         f"'{path}' cannot be loaded: its content does not have the recorded checksum, so it was altered. Restore the "
+        "folder as it was saved, or save the committee again."
+    )
+
+
+def test_a_scale_that_is_none_is_refused(tmp_path):
+    folder = fit(standardize=True).save(tmp_path / "saved")
+    np.save(folder / "rows_scale.npy", np.array([1.0, 0.0, 1.0, 1.0]))
+    change(folder, lambda scorer: None)
+    assert complaint(call=lambda: mm.load_committee(folder, factory=iris_net)) == (
+        f"'{folder / 'rows_scale.npy'}' cannot be loaded: rows cannot be standardized by what it holds. Restore the "
         "folder as it was saved, or save the committee again."
     )
 

@@ -17,7 +17,7 @@ INDEX = "committee.json"
 FORMAT = "minmargin committee"
 #: Raised by one whenever an older version of this package could not read, or would misread, what is written.
 FORMAT_VERSION = 2
-#: What is written where columns are neither converted nor dates, so that older versions can read it.
+#: What is written where columns are neither converted nor dates, and models are no modules: older versions can read it.
 _PLAIN_VERSION = 1
 
 # A committee of a million named columns has an index of about 200 MB.
@@ -104,7 +104,9 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 def _is_plain(content: Mapping[str, Any]) -> bool:
     columns = content["intake"]["columns"] or []
-    return all(column["conversion"] is None and column["kind"] != "date" for column in columns)
+    return content["scorer"]["kind"] != "modules" and all(
+        column["conversion"] is None and column["kind"] != "date" for column in columns
+    )
 
 
 def _parse(folder: Path) -> Any:
