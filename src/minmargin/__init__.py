@@ -20,6 +20,7 @@ from minmargin.errors import (
     MissingExtraError,
     ScoringError,
 )
+from minmargin.inspection import Inspection, inspect
 from minmargin.learners import LogisticLearner, MLPLearner, TextLearner
 from minmargin.learners.module import ModuleLearner
 from minmargin.progress import show_progress
@@ -59,6 +60,7 @@ __all__ = [
     "Comparison",
     "DataWarning",
     "InputError",
+    "Inspection",
     "KCenters",
     "LogisticLearner",
     "MLPLearner",
@@ -79,6 +81,7 @@ __all__ = [
     "__version__",
     "compare",
     "fit_committee",
+    "inspect",
     "load_committee",
     "register_strategy",
     "select",

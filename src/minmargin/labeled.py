@@ -89,14 +89,7 @@ class LabeledSet:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]
         from_files = is_path(X) or is_unframed(X)
-        columns = _feature_columns(rows, features, (*not_features, *reading.drop))
-        if columns is None and reading != Reading():
-            raise InputError(
-                "How columns are read was declared, but the labeled set is an array without column names. Pass a data "
-                "frame or files."
-            )
-        if columns is not None:
-            columns = _as_declared(cast("Frame", rows), columns, reading)
+        columns = feature_columns(rows, features, not_features, reading)
         return cls(rows, columns, isinstance(features, str), from_files, labels, known, codes)
 
     @property
@@ -187,7 +180,26 @@ def _label_column(rows: Rows, name: str) -> nw.Series[Any]:
     return rows[name]
 
 
-def _feature_columns(
+def feature_columns(
+    rows: Rows,
+    features: str | Sequence[str] | None,
+    not_features: Sequence[str],
+    reading: Reading | None = None,
+) -> tuple[Column, ...] | None:
+    """Return the columns that are features, with what becomes of their values; None for an array."""
+    reading = reading or Reading()
+    columns = _chosen_columns(rows, features, (*not_features, *reading.drop))
+    if columns is not None:
+        return _as_declared(cast("Frame", rows), columns, reading)
+    if reading != Reading():
+        raise InputError(
+            "How columns are read was declared, but the labeled set is an array without column names. Pass a data "
+            "frame or files."
+        )
+    return None
+
+
+def _chosen_columns(
     rows: Rows, features: str | Sequence[str] | None, not_features: Sequence[str]
 ) -> tuple[Column, ...] | None:
     schema = schema_of(rows)

@@ -13,6 +13,9 @@ from minmargin.data.containers import unwrap
 from minmargin.data.schema import is_missing
 from minmargin.errors import InputError, listing, nearest
 
+#: What tables have in place of a label that nobody gave, in small letters.
+_MARKS = {"", "?", "-", "--", ".", "n/a", "#n/a", "nan", "null", "(blank)", "(null)"}
+
 
 def as_labels(y: Any) -> NDArray[Any]:
     """Return (N,) labels of one type, or say which are missing or of another."""
@@ -134,18 +137,22 @@ def _refuse_missing(values: list[Any]) -> None:
 
 
 def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp]) -> None:
-    """Raise an error for a class that many write for rows without a label: -1 before 0, 1, ..., or an empty text.
+    """Raise an error for a class that many write for rows without a label: -1 before 0, 1, ..., blanks, or a mark.
 
     Two classes -1 and 1 are usual, and are let through.
     """
-    first = classes[0].item() if isinstance(classes[0], np.generic) else classes[0]
-    row = int(np.flatnonzero(codes == 0)[0])
-    if isinstance(first, str) and not first:
-        what = "an empty label"
-    elif type(first) in {int, float} and first == -1 and len(classes) > 2 and classes[1] >= 0:
-        what = f"the label -1, beside labels from {classes.tolist()[1]} to {classes.tolist()[-1]}"
+    known = classes.tolist()
+    marks = [
+        code for code, name in enumerate(known) if isinstance(name, str) and name.strip().casefold() in _MARKS
+    ]
+    if marks:
+        code = marks[0]
+        what = f"the label {known[code]!r}" if known[code].strip() else "an empty label"
+    elif type(known[0]) in {int, float} and known[0] == -1 and len(known) > 2 and known[1] >= 0:
+        code, what = 0, f"the label -1, beside labels from {known[1]} to {known[-1]}"
     else:
         return
+    row = int(np.flatnonzero(codes == code)[0])
     raise InputError(
         f"Labeled row {row:,} has {what}. If this stands for no label, give None in its place, and pick from such "
         "rows with pool=None; if it is a class, name all classes with classes=[...], or write labels as texts."

@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 
 
-def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as lines of equal width.
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: bool = False) -> str:
+    """Return a table as lines; cells stand on the right, as numbers should, or on the left.
 
     >>> print(text_table(["class", "rows"], [["card", "12"], ["loan", "7"]]))
     class  rows
@@ -15,9 +15,11 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
      loan     7
     """
     lines = [headings, *rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(headings))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    place = str.ljust if left else str.rjust
     return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
+        "  ".join(place(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     )
 
 

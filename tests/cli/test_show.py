@@ -18,10 +18,10 @@ from minmargin.cli.show import show_batch
 
 RNG = np.random.default_rng(0)
 POOL = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["a", "b"]).assign(
-    id=[f"row-{i:05}" for i in range(60)], text="one\ntwo " * 30, count=range(60)
+    id=[f"row-{i:05}" for i in range(60)], text="one\ntwo " * 30, count=np.arange(60) // 2
 )
 LABELED = pd.DataFrame(RNG.normal(size=(40, 2)), columns=["a", "b"]).assign(
-    count=range(40), y=["u", "v"] * 20
+    count=np.arange(40) // 2, y=["u", "v"] * 20
 )
 
 
@@ -130,12 +130,12 @@ def arrow_threads(request):
 def test_a_wrong_cell_of_a_csv_is_named_by_its_column(files, capsys):
     path = Path("pool/part.csv")
     # Past the first block of the file, from which the types are guessed.
-    rows = "0.5,0.25,r,1\n" * 400_000
+    rows = "0.5,0.25,r,1\n-0.5,-0.25,s,2\n" * 200_000
     path.write_text("a,b,id,count\n" + rows + "0.5,n.a.,r,1\n")
     assert files() == 1
     assert capsys.readouterr().err == (
         "minmargin: 'pool/part.csv' cannot be read as CSV (column 'b' holds 'n.a.' where a double was expected; a "
-        "missing one is left empty). Mend or remove the file; nothing was written.\n"
+        "missing one is left empty, or declared with --missing NAMES). Mend or remove the file; nothing was written.\n"
     )
 
 

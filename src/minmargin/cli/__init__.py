@@ -17,6 +17,7 @@ from minmargin.errors import DataWarning, MinMarginError
 # Importing a command registers it, and this is the order in which the help lists them.
 # isort: off
 from minmargin.cli import select  # noqa: F401
+from minmargin.cli import inspect  # noqa: F401
 from minmargin.cli import campaign  # noqa: F401
 from minmargin.cli import compare  # noqa: F401
 from minmargin.cli import demo  # noqa: F401

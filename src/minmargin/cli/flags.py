@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from minmargin.strategies import option_names, strategies
 
@@ -10,11 +11,14 @@ from minmargin.strategies import option_names, strategies
 _ARGUMENT = re.compile(
     r"(?<!--strategy-option )\b"
     r"(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
-    r"|classes|learner|decimal|thousands|missing|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
+    r"|classes|learner|missing|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
     r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities|labeled|label_column)"
     r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
 _DATE = re.compile(r"\bdate=\{'([^']*)': '([^']*)'\}")
+_MARK = re.compile(r"\b(decimal|thousands)=(?:'([^']*)'|\"([^\"]*)\")")
+# Columns or texts, each in quotes.
+_NAMED = re.compile(r"\b(drop|date|missing|category|number)=\[((?:'[^']*'(?:, )?)+)(?: and \d+ more)?\]")
 _STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
 _NO_POOL = re.compile(r"\b([Ww])ith pool=None")
 _OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
@@ -35,6 +39,10 @@ def with_flags(message: str) -> str:
     'Say which, with --date day=%m/%d/%Y. Declare it with --missing NAMES.'
     >>> with_flags("With pool=None, -1 stands for no label.")
     'Without --pool, -1 stands for no label.'
+    >>> with_flags("Use missing=['?', 'not known'], or drop=['age'].")
+    "Use --missing '?,not known', or --drop age."
+    >>> with_flags("If they are, use decimal=',' and thousands=' '.")
+    "If they are, use --decimal , and --thousands ' '."
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
     '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
     """
@@ -47,11 +55,17 @@ def with_flags(message: str) -> str:
         value = "" if value == "True" else value.replace("[...]", "NAMES")
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
-    message = _DATE.sub(r"--date \1=\2", message)
+    message = _DATE.sub(r"--date \1=\2", _NAMED.sub(_as_list, message))
+    message = _MARK.sub(lambda found: f"--{found[1]} {shlex.quote(found[2] or found[3] or '')}", message)
     message = _NO_POOL.sub(
         r"\1ithout --pool", message.replace("select(..., pool=None)", "select with pool=None")
     )
     return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
+
+
+def _as_list(found: re.Match[str]) -> str:
+    names = re.findall(r"'([^']*)'", found[2])
+    return f"--{found[1]} {shlex.quote(','.join(names))}"
 
 
 def _with_strategy_options(message: str) -> str:

@@ -55,7 +55,7 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
-from minmargin.cli.show import make_console, show_batch
+from minmargin.cli.show import make_console, show_batch, tell_what_is_read
 from minmargin.data.reading import Reading
 from minmargin.device import check_device, check_precision
 from minmargin.errors import InputError
@@ -193,6 +193,7 @@ def select_command(
                 bootstrap_fraction=bootstrap_fraction,
                 preprocess=preprocess_for(preprocess, learner),
                 reading=reading,
+                inspected=None if as_json else tell_what_is_read,
                 **of_pool,
             )
         write(batch, out)

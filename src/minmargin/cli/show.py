@@ -14,6 +14,7 @@ from rich.table import Table
 from minmargin.batch import Batch, cell_text
 from minmargin.cli.manners import manners
 from minmargin.errors import listing
+from minmargin.inspection import Inspection
 from minmargin.manifest import empty_classes
 
 _WIDE = 1000  # columns in a pipe or a file, where nothing needs to be wrapped
@@ -34,6 +35,11 @@ def make_console(*, quiet: bool | None = None) -> Console:
 def plain_table(title: str) -> Table:
     """Return a table without lines."""
     return Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+
+
+def tell_what_is_read(inspection: Inspection) -> None:
+    """Print what columns are taken for, before anything is picked; what looks wrong comes as warnings."""
+    make_console().print(escape(inspection.summary))
 
 
 def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = None) -> None:

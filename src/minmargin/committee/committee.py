@@ -142,8 +142,7 @@ class Committee:
         Exact scores are the same to the bit on every machine. With `fast`, a committee of linear models or of "mlp"
         networks computes them in float32, many times faster and to about six digits; `device` and `precision` are
         for that only. For any other, or for a strategy of your own, there is no faster way, and they are exact.
-        The other arguments, `n_jobs`, `chunk_size`, `device`, `precision` and `progress` among them, are those of
-        `select`.
+        The other arguments, `n_jobs`, `chunk_size` and `progress` among them, are those of `select`.
         """
         by = self._check_strategy(resolve_strategy(strategy))
         if not isinstance(by, RowScore):

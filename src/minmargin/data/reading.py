@@ -138,6 +138,11 @@ class Reading:
         }
 
 
+def day_patterns() -> list[str]:
+    """Return regular expressions of days in forms that have to be declared, with and without a time."""
+    return [days + time for days in _DAYS for time in _TIMES]
+
+
 def _names(given: Mapping[str, str] | Iterable[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 

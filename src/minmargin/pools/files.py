@@ -60,6 +60,11 @@ class FilePool:
         """Return how many rows each group of each file has. A CSV file is one unit, and read to count its rows."""
         return [n for file in self.files for n in (_counted(file) if file.groups is None else file.groups)]
 
+    @property
+    def n_units(self) -> int:
+        """How many units there are, without their rows being counted."""
+        return sum(1 if file.groups is None else len(file.groups) for file in self.files)
+
     def read_units(self, first: int, stop: int, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows of units first..stop-1 in order, in runs of about `chunk_size`."""
         at = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from minmargin.checks import check_count
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.execution import CHUNK_SIZE, Progress, silent
+from minmargin.inspection import Inspection, Table, look_at
 from minmargin.labeled import LabeledSet
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import check_batch_size, match_pool
@@ -59,6 +61,7 @@ def select(
     address: str | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress = silent,
+    inspected: Callable[[Inspection], None] | None = None,
 ) -> Batch:
     """Return the `batch_size` pool rows to label next, best first.
 
@@ -111,6 +114,8 @@ def select(
         checkpoint: a folder for what was found so far, written every few seconds. The same call later goes on
             from there.
         progress: called with a stage, the units done and their total.
+        inspected: called with what was read of both tables, before anything is trained; `minmargin.inspect` tells it
+            without picking. What looks wrong is warned of in any case.
     """
     chosen = resolve_strategy(strategy)
     n_models = check_count("n_models", n_models, least=0, usual=25)
@@ -153,6 +158,11 @@ def select(
     batch_size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
+    inspection = look_at(Table.of(labeled, training.intake), matched)
+    if inspected is not None:
+        inspected(inspection)
+    inspection.warn()
     committee = training.fit(n_models if chosen.needs == "members" else 0, execution)
     distinct = distinct_rows(distinct, chosen)
-    return committee.pick(matched, batch_size, chosen, execution, distinct=distinct, id_column=id_column)
+    batch = committee.pick(matched, batch_size, chosen, execution, distinct=distinct, id_column=id_column)
+    return replace(batch, manifest={**batch.manifest, "inspection": inspection.to_dict()})

@@ -1,0 +1,259 @@
+"""Findings: what looks wrong with a column, each with an example and what mends it.
+
+A rule looks at one column, in the labeled set and in the pool, and says nothing where there is any doubt: who reads a
+warning that is none will not read the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from minmargin.data.conversion import NO_NUMBERS, Marks
+from minmargin.data.reading import day_patterns
+from minmargin.data.schema import Column
+from minmargin.errors import listing
+from minmargin.inspection.profiles import Profile
+
+_FEW_ROWS = 20  # in fewer, chance explains nearly anything
+_MOST = 0.9  # of the values: the others are typing errors
+_MANY_DEVIATIONS = 5.0
+_WRITTEN = (Marks(","), Marks(",", "."), Marks(",", " "), Marks(".", ","), Marks(".", "'"), Marks(".", " "))
+_WITH_UNIT = r"[€$£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?([%€$£¥]|[A-Za-z]{1,3})"
+_CODES = {
+    *(-(10.0**k - 1) for k in range(1, 7)),
+    *(10.0**k - 1 for k in range(2, 7)),
+}  # -9, -99, 99, 999, ...
+_ID_NAME = re.compile(
+    r"(^|[^a-z])(id|ids|key|uuid|guid|index|row|nr|no|number)($|[^a-z])|^unnamed", re.IGNORECASE
+)
+
+
+class Finding(NamedTuple):
+    """Something that looks wrong.
+
+    Attributes:
+        column: where; None for the labels.
+        message: what, with an example, and what mends it.
+    """
+
+    column: str | None
+    message: str
+
+
+class Seen(NamedTuple):
+    """A feature column, as it is seen in the labeled set and, if there is one, in the pool."""
+
+    column: Column
+    labeled: Profile
+    pool: Profile | None
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+
+def _numbers_as_texts(seen: Seen) -> Iterator[str]:
+    """Numbers with marks, which are read as categories."""
+    for where, texts, n_texts in _texts(seen):
+        plain = Marks().number
+        marked = [text for text, _ in texts if not re.match(plain, text)]
+        written = [marks for marks in _WRITTEN if _share(texts, marks.number) > _MOST]
+        example = next(
+            (text for text in marked if any(re.match(marks.number, text) for marks in written)), None
+        )
+        if example is not None:
+            ways = " or ".join(_flags(marks) for marks in _simplest(written))
+            yield (
+                f"Column {seen.name!r} of {where} is read as a category, and its {n_texts:,} values look like "
+                f"numbers, such as {example!r}. If they are, use {ways}."
+            )
+            return
+        if _share(texts, _WITH_UNIT) > _MOST and _share(texts, plain) < 1.0:
+            yield (
+                f"Column {seen.name!r} of {where} is read as a category, and its values look like numbers with a "
+                f"unit, such as {texts[0][0]!r}. Remove the unit, or leave the column out with drop=[...]."
+            )
+            return
+
+
+def _numbers_but_for_some(seen: Seen) -> Iterator[str]:
+    """Numbers, read as categories because of a few texts among them."""
+    for where, texts, n_texts in _texts(seen):
+        share = _share(texts, Marks().number)
+        if _MOST <= share < 1.0 and len(texts) > 10:
+            others = [(text, n) for text, n in texts if not re.match(Marks().number, text)]
+            n_others = sum(n for _, n in others)
+            yield (
+                f"Column {seen.name!r} of {where} is read as a category, since {n_others:,} of its {n_texts:,} "
+                f"values are no numbers, such as {others[0][0]!r}. If they stand for missing values, use "
+                f"missing=[{listing((text for text, _ in others), most=3)}]."
+            )
+            return
+
+
+def _dates_as_texts(seen: Seen) -> Iterator[str]:
+    """Dates in a form that is not guessed."""
+    for where, texts, _ in _texts(seen):
+        if any(_share(texts, pattern) > _MOST for pattern in day_patterns()):
+            yield (
+                f"Column {seen.name!r} of {where} is read as a category, and its values look like dates, such as "
+                f"{texts[0][0]!r}. If they are, use date=[{seen.name!r}]."
+            )
+            return
+
+
+def _looks_like_an_id(seen: Seen) -> Iterator[str]:
+    """Whole numbers that identify rows."""
+    labeled, numbers = seen.labeled, seen.labeled.numbers
+    if (
+        numbers is None
+        or not numbers.whole
+        or labeled.n_rows < _FEW_ROWS
+        or labeled.n_different < labeled.n_rows
+    ):
+        return
+    counted = numbers.highest - numbers.lowest + 1 == labeled.n_rows
+    if counted or _ID_NAME.search(seen.column.name):
+        yield (
+            f"Column {seen.name!r} is a feature, and has a different whole number in each of the "
+            f"{labeled.n_rows:,} labeled rows. If it identifies rows, name it as id_column, or use "
+            f"drop=[{seen.name!r}]."
+        )
+
+
+def _stands_for_missing(seen: Seen) -> Iterator[str]:
+    """Numbers such as -999, far from all others."""
+    for where, profile in (("the labeled set", seen.labeled), ("the pool", seen.pool)):
+        numbers = None if profile is None else profile.numbers
+        if profile is None or numbers is None or profile.n_known < _FEW_ROWS:
+            continue
+        inner = numbers.next_highest - numbers.next_lowest
+        for value, n, gap in (
+            (numbers.lowest, numbers.n_lowest, numbers.next_lowest - numbers.lowest),
+            (numbers.highest, numbers.n_highest, numbers.highest - numbers.next_highest),
+        ):
+            if value in _CODES and n > 1 and gap > inner > 0:
+                yield (
+                    f"Column {seen.name!r} of {where} has {value:g} in {n:,} of {profile.n_known:,} rows, far "
+                    f"from all other values. If it stands for a missing value, use missing=['{value:g}']."
+                )
+                return
+
+
+def _unknown_categories(seen: Seen) -> Iterator[str]:
+    """Categories of the pool that the labeled set does not have."""
+    if (
+        seen.pool is None
+        or seen.column.kind != "text"
+        or seen.pool.n_known < _FEW_ROWS
+        or not seen.labeled.levels
+    ):
+        return
+    if seen.labeled.n_different > _MOST * seen.labeled.n_known:  # free text, or ids
+        return
+    known = {text for text, _ in seen.labeled.levels}
+    strange = [(text, n) for text, n in seen.pool.levels if text not in known]
+    n_strange = sum(n for _, n in strange)
+    if n_strange * 2 <= seen.pool.n_known:
+        return
+    folded = {text.strip().casefold(): text for text in known}
+    alike = [
+        (text, folded[text.strip().casefold()]) for text, _ in strange if text.strip().casefold() in folded
+    ]
+    example = f"{alike[0][0]!r} where that has {alike[0][1]!r}" if alike else f"{strange[0][0]!r}"
+    mend = "Spell them alike in both" if alike else "Look whether both have the same columns"
+    yield (
+        f"Column {seen.name!r}: {n_strange:,} of {seen.pool.n_known:,} values in the pool are categories that the "
+        f"labeled set does not have, such as {example}, so they tell nothing. {mend}, or use "
+        f"drop=[{seen.name!r}]."
+    )
+
+
+def _gone_from_the_pool(seen: Seen) -> Iterator[str]:
+    """A feature that has no value, or only one, in the pool."""
+    labeled, pool = seen.labeled, seen.pool
+    if pool is None or pool.n_rows < _FEW_ROWS or not labeled.n_known or pool.kind == "embedding":
+        return
+    if not pool.n_known:
+        yield (
+            f"Column {seen.name!r} has no value in any row of the pool, and {labeled.n_known:,} in the labeled set. "
+            f"Look whether it was written, or use drop=[{seen.name!r}]."
+        )
+    elif pool.n_different == 1 and labeled.n_different > 1 and pool.n_known == pool.n_rows:
+        value = pool.levels[0][0] if pool.levels else None if pool.numbers is None else pool.numbers.lowest
+        yield (
+            f"Column {seen.name!r} is {value!r} in each row of the pool, and has {labeled.n_different:,} values in "
+            f"the labeled set. Look whether both were made alike, or use drop=[{seen.name!r}]."
+        )
+
+
+def _shifted(seen: Seen) -> Iterator[str]:
+    """Numbers of another size in the pool: another unit, most likely."""
+    here, there = seen.labeled.numbers, None if seen.pool is None else seen.pool.numbers
+    if (
+        here is None
+        or there is None
+        or min(seen.labeled.n_known, seen.pool.n_known if seen.pool else 0) < _FEW_ROWS
+    ):
+        return
+    off = abs(here.mean - there.mean)
+    if off > _MANY_DEVIATIONS * max(here.deviation, there.deviation) > 0:
+        yield (
+            f"Column {seen.name!r} is about {there.mean:.3g} in the pool and {here.mean:.3g} in the labeled set, "
+            f"{off / max(here.deviation, there.deviation):.0f} standard deviations apart. Look whether both are in the "
+            f"same unit, or use drop=[{seen.name!r}]."
+        )
+
+
+RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
+    _numbers_as_texts,
+    _numbers_but_for_some,
+    _dates_as_texts,
+    _looks_like_an_id,
+    _stands_for_missing,
+    _unknown_categories,
+    _gone_from_the_pool,
+    _shifted,
+)
+
+
+def find(columns: Sequence[Seen]) -> list[Finding]:
+    """Return what looks wrong, column by column; of each the first thing that a rule says."""
+    found = []
+    for seen in columns:
+        messages = (message for rule in RULES for message in rule(seen))
+        message = next(messages, None)
+        if message is not None:
+            found.append(Finding(seen.column.name, message))
+    return found
+
+
+def _texts(seen: Seen) -> Iterator[tuple[str, list[tuple[str, int]], int]]:
+    """Return the texts of a column of categories that stand for something, in the labeled set, then in the pool."""
+    if seen.column.kind != "text" or seen.column.conversion is not None:
+        return
+    for where, profile in (("the labeled set", seen.labeled), ("the pool", seen.pool)):
+        levels = [] if profile is None else profile.levels
+        texts = [(text.strip(), n) for text, n in levels if text.strip() not in NO_NUMBERS]
+        n_texts = sum(n for _, n in texts)
+        if n_texts >= _FEW_ROWS:
+            yield where, texts, n_texts
+
+
+def _share(texts: Sequence[tuple[str, int]], pattern: str) -> float:
+    found = re.compile(pattern)
+    return sum(n for text, n in texts if found.fullmatch(text)) / sum(n for _, n in texts)
+
+
+def _simplest(written: Sequence[Marks]) -> list[Marks]:
+    """Return the ways of writing numbers that need the fewest marks."""
+    fewest = min(bool(marks.thousands) + (marks.decimal == ",") for marks in written)
+    return [marks for marks in written if bool(marks.thousands) + (marks.decimal == ",") == fewest]
+
+
+def _flags(marks: Marks) -> str:
+    flags = [f"decimal={marks.decimal!r}"] if marks.decimal == "," else []
+    return " and ".join([*flags, *([f"thousands={marks.thousands!r}"] if marks.thousands else [])])

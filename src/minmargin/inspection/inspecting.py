@@ -1,0 +1,164 @@
+"""Looking at tables: all of the labeled set, and rows from everywhere in the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+import narwhals as nw
+import pyarrow as pa
+
+from minmargin.data.intake import Intake
+from minmargin.data.reading import Reading
+from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
+from minmargin.data.schema import Column, schema_of
+from minmargin.errors import listing
+from minmargin.inspection.findings import Finding, Seen, find
+from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
+from minmargin.inspection.profiles import Profile, profile_of
+from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
+from minmargin.pools import MatchedPool, match_pool
+from minmargin.pools.files import FilePool
+from minmargin.pools.fragments import Divisible
+from minmargin.typing import LabelsLike, PoolLike, RowsLike
+
+#: Pool rows that are looked at come from so many places. There are fewer of them where there are many columns: it is
+#: to cost less than a tenth of a second.
+_PLACES, _CELLS, _FEWEST, _MOST_ROWS = 8, 400_000, 200, 20_000
+
+
+def inspect(
+    X: RowsLike,
+    y: LabelsLike | None = None,
+    pool: PoolLike | None = None,
+    *,
+    features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    reading: Reading | None = None,
+) -> Inspection:
+    """Return how a labeled set, and a pool, would be read, and what looks wrong with them.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": range(20, 60), "plan": ["basic", "plus"] * 20, "churned": ["no", "yes"] * 20})
+    >>> print(inspect(table, "churned").summary)
+    Read 40 labeled rows (no 20, yes 20). Numbers: 'age'. Categories: 'plan'. No features: 'churned'.
+
+    All labeled rows are looked at, and rows from everywhere in the pool.
+
+    Args:
+        X: the labeled rows, as `select` takes them.
+        y: their labels, or the name of the label column; None: only columns are looked at.
+        pool: the candidates, if there are any.
+        features: the feature columns; by default all but the label and the id.
+        id_column: the column that identifies a row.
+        reading: how columns are to be read, where their types do not tell it.
+    """
+    named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
+    not_features = [name for name in named if name is not None]
+    if y is None:
+        rows, _ = rows_and_labels(X, None, reading or Reading())
+        table = Table(rows, feature_columns(rows, features, not_features, reading), None)
+    else:
+        table = Table.of(LabeledSet.of(X, y, features=features, not_features=not_features, reading=reading))
+    matched = None
+    if pool is not None and table.columns is not None:
+        width = sum(column.width or 1 for column in table.columns)
+        intake = Intake("table", table.columns, width, missing=True)
+        matched = match_pool(pool, intake, features=features, id_column=id_column)
+    return look_at(table, matched, unused=named)
+
+
+class Table(NamedTuple):
+    """Rows, which of their columns are features (None for an array), and how many rows each class has, if known."""
+
+    rows: Rows
+    columns: tuple[Column, ...] | None
+    class_counts: dict[str, int] | None
+
+    @classmethod
+    def of(cls, labeled: LabeledSet, intake: Intake | None = None) -> Table:
+        """Return a labeled set as a table: of its columns those that a learner takes as numbers and categories."""
+        counts = dict(zip(map(str, labeled.classes.tolist()), labeled.counts.tolist(), strict=True))
+        if intake is None:
+            return cls(labeled.rows, labeled.columns, counts)
+        # Others read words, or have ways of their own: nobody knows what would be wrong for them.
+        return cls(labeled.rows, intake.columns if intake.form in {"table", "matrix"} else None, counts)
+
+
+def look_at(
+    table: Table, matched: MatchedPool | None, *, unused: Mapping[str | None, str] | None = None
+) -> Inspection:
+    """Return what is seen of a table and of a pool that is matched to it; `unused` says why columns are no features."""
+    sample = None if matched is None else _some_rows(matched)
+    features = [
+        ColumnSeen(
+            column,
+            _use(column),
+            _profile(column, cast("Frame", table.rows), "Labeled"),
+            None if sample is None else _profile(column, sample, "Pool"),
+        )
+        for column in table.columns or ()
+    ]
+    known = {seen.column.name for seen in features}
+    others = [
+        ColumnSeen(
+            column, (unused or {}).get(column.name, "no"), _profile(column, cast("Frame", table.rows)), None
+        )
+        for column in (schema_of(table.rows).columns or () if isinstance(table.rows, nw.DataFrame) else ())
+        if column.name not in known
+    ]
+    wrong = find([Seen(each.column, cast("Profile", each.labeled), each.pool) for each in features])
+    return Inspection(
+        (*features, *others),
+        table.class_counts,
+        count_rows(table.rows),
+        None if matched is None else matched.pool.n_rows,
+        0 if sample is None else count_rows(sample),
+        (*_rare_classes(table.class_counts or {}), *wrong),
+    )
+
+
+def _rare_classes(counts: dict[str, int]) -> list[Finding]:
+    """Return a finding for classes with a single row."""
+    rare = [name for name, n in counts.items() if n == 1]
+    if not rare:
+        return []
+    have = f"Class {rare[0]!r} has" if len(rare) == 1 else f"Classes {listing(rare, most=4)} each have"
+    return [
+        Finding(None, f"{have} one labeled row, and all that is learned of it is that row. Label a few more.")
+    ]
+
+
+def _use(column: Column) -> str:
+    """Return whether a column is a feature."""
+    return "no: it has no value" if column.kind == "empty" else "yes"
+
+
+def _profile(column: Column, rows: Frame, what: str = "") -> Profile:
+    """Return what is seen of a column in not too many rows."""
+    some = rows[:: -(-count_rows(rows) // _MOST_ROWS), :] if count_rows(rows) > _MOST_ROWS else rows
+    values = some[column.name].to_arrow()
+    chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    if column.conversion is not None:
+        chunked = column.conversion(chunked, lambda place: f"{what} row {place:,}, column {column.name!r},")
+    return profile_of(column, chunked)
+
+
+def _some_rows(matched: MatchedPool) -> Frame | None:
+    """Return rows from everywhere in a pool; None if it has no columns, or can be read only once."""
+    pool, kinds = matched.pool, matched.kinds
+    if kinds is None or not isinstance(pool, Divisible):
+        return None
+    n_wanted = min(max(_CELLS // max(len(kinds), 1), _FEWEST), _MOST_ROWS)
+    n_units = pool.n_units if isinstance(pool, FilePool) else len(pool.units())
+    places = range(0, n_units, max(n_units // _PLACES, 1))
+    n_each = n_wanted // max(len(places), 1)
+    parts: list[Rows] = []
+    for unit in places:
+        n_left = n_each
+        for rows in pool.read_units(unit, unit + 1, kinds, n_each):
+            parts.append(slice_rows(rows, 0, n_left))
+            n_left -= count_rows(parts[-1])
+            if n_left <= 0:
+                break
+    return cast("Frame", concat_rows(parts)) if parts else None

@@ -1,0 +1,115 @@
+"""Profiles: what is seen of a column in some rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from minmargin.data.conversion import as_text
+from minmargin.data.schema import Column, Kind
+
+_MOST_LEVELS = 10_000
+
+
+class Numbers(NamedTuple):
+    """Of a column of numbers: the extremes, each with how often it occurs and the value next to it; mean and spread."""
+
+    lowest: float
+    n_lowest: int
+    next_lowest: float
+    highest: float
+    n_highest: int
+    next_highest: float
+    mean: float
+    deviation: float
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is seen of a column in some rows.
+
+    Attributes:
+        name: the column's name.
+        kind: what it serves as.
+        n_rows: how many rows were looked at.
+        n_missing: in how many of them it has no value.
+        n_different: how many different values it has.
+        numbers: of a column of numbers; None of others, or if there is no finite one.
+        levels: the values of a column of texts, with how often they occur, the most common first.
+        span: the first and the last of a column of dates.
+    """
+
+    name: str
+    kind: Kind
+    n_rows: int
+    n_missing: int
+    n_different: int
+    numbers: Numbers | None = None
+    levels: tuple[tuple[str, int], ...] = ()
+    span: tuple[str, str] | None = None
+
+    @property
+    def n_known(self) -> int:
+        """In how many rows it has a value."""
+        return self.n_rows - self.n_missing
+
+
+def profile_of(column: Column, values: pa.ChunkedArray) -> Profile:
+    """Return what is seen of a column whose values are as a learner would see them."""
+    n_rows, kind = len(values), column.kind
+    if kind == "number":
+        return _of_numbers(column.name, values)
+    if kind == "text":
+        return _of_texts(column.name, values)
+    known = values.drop_null()
+    different = 0 if kind in {"embedding", "other"} else len(known.unique())
+    found = Profile(column.name, kind, n_rows, n_rows - len(known), different)
+    if kind == "date" and len(known):
+        ends = pc.min_max(known.cast(pa.timestamp("us")))
+        return Profile(*_plain(found), span=(_day(ends["min"]), _day(ends["max"])))
+    return found
+
+
+def _plain(profile: Profile) -> tuple[str, Kind, int, int, int]:
+    return profile.name, profile.kind, profile.n_rows, profile.n_missing, profile.n_different
+
+
+def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
+    floats = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    known = floats[np.isfinite(floats)]
+    n_missing = int(np.isnan(floats).sum())
+    if not len(known):
+        return Profile(name, "number", len(floats), n_missing, 0)
+    different, counts = np.unique(known, return_counts=True)
+    numbers = Numbers(
+        float(different[0]),
+        int(counts[0]),
+        float(different[min(1, len(different) - 1)]),
+        float(different[-1]),
+        int(counts[-1]),
+        float(different[max(len(different) - 2, 0)]),
+        float(known.mean()),
+        float(known.std()),
+        bool((different == np.floor(different)).all()),
+    )
+    return Profile(name, "number", len(floats), n_missing, len(different), numbers)
+
+
+def _of_texts(name: str, values: pa.ChunkedArray) -> Profile:
+    texts = as_text(values)
+    counted = pc.value_counts(texts.drop_null())
+    pairs = [(each["values"], each["counts"]) for each in counted.to_pylist()]
+    levels = sorted(((text, n) for text, n in pairs if text.strip()), key=lambda pair: (-pair[1], pair[0]))
+    n_known = sum(n for _, n in levels)
+    return Profile(
+        name, "text", len(texts), len(texts) - n_known, len(levels), levels=tuple(levels[:_MOST_LEVELS])
+    )
+
+
+def _day(moment: pa.Scalar) -> str:
+    return str(moment.as_py()).removesuffix(" 00:00:00")
