@@ -76,8 +76,15 @@ def read(path: str = "batch.csv") -> list[dict[str, str]]:
 def test_a_mixed_csv_works_at_the_first_try_and_quietly_in_a_pipe(folder: Path) -> None:
     done = subprocess.run([PROGRAM, *arguments()], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.startswith(
-        b"Picked 7 of 150 rows by min-margin (3 members, 30 labeled rows, seed 0) in "
+    read_back, picked, *_ = done.stdout.decode().splitlines()
+    assert read_back == (
+        "Read 30 labeled rows (setosa 10, versicolor 10, virginica 10) and 150 rows of the pool. Numbers: "
+        "'sepal_length', 'sepal_width', 'petal_length', 'petal_width'. Categories: 'color'. No features: "
+        "'row_id', 'species'."
+    )
+    assert picked.startswith("Picked 7 of 120 rows by min-margin (3 members, 30 labeled rows, seed 0) in ")
+    assert (
+        b"Left out: 30 rows have an id of the labeled set; --keep-labeled lets them be picked." in done.stdout
     )
     assert done.stdout.endswith(b"Written to batch.csv.\n")
     assert b"\x1b" not in done.stdout
@@ -89,9 +96,9 @@ def test_an_error_of_the_caller_is_one_line_on_stderr_and_exit_code_1(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, arguments(batch_size="5000")) == 1
-    assert capsys.readouterr() == (
-        "",
-        "minmargin: --batch-size 5000 is larger than the pool (150 rows in pool/*.csv). Use --batch-size <= 150.\n",
+    assert capsys.readouterr().err == (
+        "minmargin: --batch-size 5000 is larger than what is left of the pool (150 rows in pool/*.csv, 30 of them "
+        "excluded). Use --batch-size <= 120.\n"
     )
     assert not Path("batch.csv").exists()
 

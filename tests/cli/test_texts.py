@@ -69,7 +69,18 @@ def test_an_id_that_was_not_named_is_told_apart(run, capsys):
         "--features NAMES ('text'); a column that identifies rows, as --id-column.\n"
     )
     assert (
-        run(*SELECT, "--out", "batch.csv", "--learner", "text", "--id-column", "ticket", "--no-distinct") == 0
+        run(
+            *SELECT,
+            "--out",
+            "b.csv",
+            "--learner",
+            "text",
+            "--id-column",
+            "ticket",
+            "--no-distinct",
+            "--keep-labeled",
+        )
+        == 0
     )
 
 

@@ -123,6 +123,10 @@ def select_command(
             help="Rows that must not be picked: an earlier batch, or any file with the id column; repeat for more.",
         ),
     ] = None,
+    keep_labeled: Annotated[
+        bool,
+        typer.Option("--keep-labeled", help="Let rows be picked whose id is in the labeled files, too."),
+    ] = False,
     distinct: Distinct = None,
     preprocess: PreprocessOption = None,
     prefilter: Prefilter = None,
@@ -193,6 +197,7 @@ def select_command(
                 bootstrap_fraction=bootstrap_fraction,
                 preprocess=preprocess_for(preprocess, learner),
                 reading=reading,
+                keep_labeled=keep_labeled,
                 inspected=None if as_json else tell_what_is_read,
                 **of_pool,
             )

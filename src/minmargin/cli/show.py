@@ -75,6 +75,11 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
         n_excluded -= excluded["labeled"]
     if excluded is not None and excluded["asked"]:
         console.print(_excluded(n_excluded))
+    elif excluded is not None and excluded.get("labeled_ids") and n_excluded:
+        have = "row has" if n_excluded == 1 else "rows have"
+        console.print(
+            f"Left out: {n_excluded:,} {have} an id of the labeled set; --keep-labeled lets them be picked."
+        )
     if copies := batch.manifest.get("copies_passed_over"):
         console.print(_copies(copies))
     with_report = "" if report is None else f", with a report in {escape(str(report))}"

@@ -12,7 +12,7 @@ from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
 from minmargin.data.schema import Column, schema_of
-from minmargin.errors import listing
+from minmargin.errors import listing, nearest
 from minmargin.inspection.findings import Finding, Seen, find
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
 from minmargin.inspection.profiles import Profile, profile_of
@@ -24,6 +24,7 @@ from minmargin.typing import LabelsLike, PoolLike, RowsLike
 
 #: Pool rows that are looked at come from so many places. There are fewer of them where there are many columns: it is
 #: to cost less than a tenth of a second.
+_MANY = 10  # rows of a class
 _PLACES, _CELLS, _FEWEST, _MOST_ROWS = 8, 400_000, 200, 20_000
 
 
@@ -62,8 +63,8 @@ def inspect(
         table = Table.of(LabeledSet.of(X, y, features=features, not_features=not_features, reading=reading))
     matched = None
     if pool is not None and table.columns is not None:
-        width = sum(column.width or 1 for column in table.columns)
-        intake = Intake("table", table.columns, width, missing=True)
+        known = tuple(column for column in table.columns if column.kind != "empty")
+        intake = Intake("table", known, sum(column.width or 1 for column in known), missing=True)
         matched = match_pool(pool, intake, features=features, id_column=id_column)
     return look_at(table, matched, unused=named)
 
@@ -95,7 +96,7 @@ def look_at(
             column,
             _use(column),
             _profile(column, cast("Frame", table.rows), "Labeled"),
-            None if sample is None else _profile(column, sample, "Pool"),
+            None if sample is None or column.name not in sample.columns else _profile(column, sample, "Pool"),
         )
         for column in table.columns or ()
     ]
@@ -119,14 +120,14 @@ def look_at(
 
 
 def _rare_classes(counts: dict[str, int]) -> list[Finding]:
-    """Return a finding for classes with a single row."""
+    """Return a finding for classes with a single row beside classes with many: they may be typing errors."""
     rare = [name for name, n in counts.items() if n == 1]
-    if not rare:
+    if not rare or sorted(counts.values())[len(counts) // 2] < _MANY:
         return []
     have = f"Class {rare[0]!r} has" if len(rare) == 1 else f"Classes {listing(rare, most=4)} each have"
-    return [
-        Finding(None, f"{have} one labeled row, and all that is learned of it is that row. Label a few more.")
-    ]
+    alike = nearest(rare[0], [name for name, n in counts.items() if n > 1])
+    fix = f"{alike} If not, label a few more." if alike else " Label a few more."
+    return [Finding(None, f"{have} one labeled row, where others have many.{fix}")]
 
 
 def _use(column: Column) -> str:

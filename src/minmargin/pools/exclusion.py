@@ -7,7 +7,7 @@ changes; they only never enter what is kept. The batch is therefore the one of a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -100,6 +100,15 @@ class Exclusion:
         if kind == "text" and len(values) and not _is_text(values.type):
             raise _cannot_match(values, column.name, "texts")
         return cls(column.name, values)
+
+    def joined(self, more: Exclusion) -> Exclusion:
+        """Return the exclusion of these ids and more; whether the pool should have them is as for these."""
+        if (self.column, self.values.type) != (more.column, more.values.type):
+            raise InputError(f"Ids of types {self.values.type} and {more.values.type} cannot be joined.")
+        values = pa.concat_arrays([self.values, more.values]).unique()
+        if _is_number(values.type):
+            values = pa.array(np.unique(values.to_numpy()))
+        return replace(self, values=values, expected=False, _lookups={}, _met=[])
 
     def __len__(self) -> int:
         """Return how many row numbers or ids are out, whether or not the pool has them."""

@@ -107,6 +107,8 @@ class MatchedPool(NamedTuple):
     kinds: dict[str, Kind | None] | None
     exclusion: Exclusion | None = None
     one_table: OneTable | None = None
+    #: How many ids of labeled rows are excluded, and how many ids the caller excluded besides; None: none are.
+    labeled_ids: tuple[int, int] | None = None
 
     @property
     def n_left(self) -> int | None:
@@ -125,6 +127,9 @@ class MatchedPool(NamedTuple):
         if self.one_table is not None:
             n_labeled, mark, n_asked = self.one_table
             return {"asked": n_asked, "rows": n_rows, "labeled": n_labeled, "unlabeled_mark": mark}
+        if self.labeled_ids is not None:
+            n_labeled, n_asked = self.labeled_ids
+            return {"asked": n_asked, "rows": n_rows, "labeled_ids": n_labeled}
         return None if self.exclusion is None else {"asked": len(self.exclusion), "rows": n_rows}
 
 
@@ -186,10 +191,13 @@ def match_pool(
     kept = [keep] if isinstance(keep, str) else list(keep)
     carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
     matched = _match(open_pool(with_index(pool, id_column)), intake, features=names, carried=carried)
-    return matched if exclude is None else matched._replace(exclusion=_exclusion(exclude, matched, id_column))
+    return (
+        matched if exclude is None else matched._replace(exclusion=exclusion_of(exclude, matched, id_column))
+    )
 
 
-def _exclusion(exclude: Any, matched: MatchedPool, id_column: str | None) -> Exclusion:
+def exclusion_of(exclude: Any, matched: MatchedPool, id_column: str | None) -> Exclusion:
+    """Return which rows of a pool are out, by values of its id column, or by row numbers if there is none."""
     named = exclude if isinstance(exclude, Named) else Named(exclude)
     schema, n_rows = matched.pool.schema, matched.pool.n_rows
     column = None if id_column is None or named.by_row else schema.find(id_column)

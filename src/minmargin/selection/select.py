@@ -19,6 +19,7 @@ from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
+from minmargin.selection.labeled_ids import leave_out_labeled
 from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 from minmargin.typing import (
     DeviceLike,
@@ -50,6 +51,7 @@ def select(
     id_column: str | None = None,
     keep: Sequence[str] = (),
     exclude: Any = None,
+    keep_labeled: bool = False,
     distinct: bool | None = None,
     preprocess: Preprocess = "none",
     reading: Reading | None = None,
@@ -97,6 +99,7 @@ def select(
         exclude: rows that must not be picked, such as those being labeled: values of the id column, or row
             numbers if there is none, as a list, an array or a series; a batch or a path to a file of one, or a list
             of batches and `Path` objects. All else stays as it is.
+        keep_labeled: whether rows of the pool may be picked whose id a labeled row has, where both have the id column.
         distinct: whether to pass over rows that the learner sees just as one that was picked before them: True gives
             the first `batch_size` rows, in the strategy's order, of which no two are alike. By default it is True, but
             for strategies that look at no model: chance draws a sample, copies and all.
@@ -155,6 +158,8 @@ def select(
     )
     if partly is not None:
         matched = partly.leave_out_labeled(matched, batch_size)
+    elif id_column is not None and not keep_labeled:
+        matched = leave_out_labeled(matched, X, labeled, id_column)
     batch_size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch

@@ -1,0 +1,50 @@
+"""Rows of the pool that are labeled already: those whose id a row of the labeled set has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from minmargin.batch.excluded import read_excluded
+from minmargin.errors import InputError, warn
+from minmargin.labeled import LabeledSet
+from minmargin.pools import MatchedPool, is_path
+from minmargin.pools.exclusion import Named
+from minmargin.pools.opening import exclusion_of
+
+
+def leave_out_labeled(matched: MatchedPool, X: Any, labeled: LabeledSet, id_column: str) -> MatchedPool:
+    """Return the pool without rows that have the id of a labeled row, where both have the id column.
+
+    Args:
+        matched: the pool.
+        X: the labeled rows as they were given: ids in a CSV file are taken as they stand there.
+        labeled: the labeled set.
+        id_column: the column that identifies a row.
+    """
+    if not isinstance(labeled.rows, nw.DataFrame) or id_column not in labeled.rows.columns:
+        return matched
+    ids = _ids(X, labeled.rows[id_column], id_column)
+    asked = matched.exclusion
+    try:
+        of_labeled = exclusion_of(Named(ids, expected=False), matched, id_column)
+        exclusion = of_labeled if asked is None else asked.joined(of_labeled)
+    except InputError:
+        warn(
+            f"The ids of the labeled set in column {id_column!r} cannot be compared with what names the pool's rows, "
+            "so a row that is labeled may be picked again. Give both ids of one type, or use keep_labeled=True."
+        )
+        return matched
+    n_asked = 0 if asked is None else len(asked)
+    return matched._replace(exclusion=exclusion, labeled_ids=(len(of_labeled), n_asked))
+
+
+def _ids(X: Any, column: nw.Series[Any], id_column: str) -> Any:
+    if is_path(X):
+        found = read_excluded([str(X)] if not isinstance(X, (list, tuple)) else list(map(str, X)), id_column)
+        values = pa.array([]) if found is None else found.values
+    else:
+        values = column.to_arrow()
+    return values.drop_null()

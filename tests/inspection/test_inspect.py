@@ -1,0 +1,138 @@
+"""What inspect tells of tables, whatever they are kept in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import minmargin as mm
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "id": [f"r{i}" for i in range(60)],
+        "age": np.where(np.arange(60) % 6 == 0, np.nan, np.arange(60) % 7),
+        "plan": np.tile(["basic", "plus", "family"], 20),
+        "day": pd.date_range("2026-01-01", periods=60),
+        "vector": list(RNG.normal(size=(60, 3))),
+        "same": 1,
+        "nothing": None,
+        "y": np.tile(["no", "yes"], 30),
+    }
+)
+
+
+def test_columns_are_told_with_what_they_are_and_hold() -> None:
+    found = mm.inspect(TABLE, "y", TABLE.drop(columns="y"), id_column="id")
+    assert found.rows() == [
+        ("age", "number", "16.7%", "0 to 6", "0 to 6", "yes"),
+        ("plan", "category", "", "basic, family, plus", "basic, family, plus", "yes"),
+        ("day", "date", "", "2026-01-01 to 2026-03-01", "2026-01-01 to 2026-03-01", "yes"),
+        ("vector", "embedding", "", "", "", "yes"),
+        ("same", "constant", "", "1 to 1", "1 to 1", "yes"),
+        ("nothing", "empty", "100.0%", "", "", "no: it has no value"),
+        ("id", "id", "", "60: r0, r1, r10, r11, …", "", "no: it identifies rows"),
+        ("y", "category", "", "no, yes", "", "no: it is the label"),
+    ]
+    assert found.class_counts == {"no": 30, "yes": 30}
+    assert found.summary == (
+        "Read 60 labeled rows (no 30, yes 30) and 60 pool rows. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. "
+        "Embeddings: 'vector'. Constant: 'same'. No features: 'nothing', 'id', 'y'."
+    )
+    assert found.findings == ()
+
+
+def test_a_table_without_labels_can_be_inspected() -> None:
+    found = mm.inspect(TABLE[["plan", "age"]])
+    assert found.summary == "Read 60 rows. Categories: 'plan'. Numbers: 'age'."
+
+
+def test_a_notebook_shows_a_table_and_escapes_what_it_holds() -> None:
+    page = mm.inspect(TABLE[["plan", "y"]].replace("plus", "<b>"), "y")._repr_html_()
+    assert "<td>&lt;b&gt;, basic, family</td>" in page.replace(
+        "basic, family, &lt;b&gt;", "&lt;b&gt;, basic, family"
+    )
+    assert "<b>" not in page
+
+
+def test_rows_come_from_everywhere_in_a_large_pool(tmp_path: Path) -> None:
+    n_rows = 200_000
+    wide = pa.table({"age": np.arange(n_rows) % 7.0, "plan": np.repeat(["basic", "plus"], n_rows // 2)})
+    pq.write_table(wide, tmp_path / "pool.parquet", row_group_size=10_000)
+    found = mm.inspect(TABLE[["age", "plan", "y"]], "y", tmp_path / "pool.parquet")
+    (plan,) = [seen for seen in found.columns if seen.column.name == "plan"]
+    assert plan.pool is not None
+    assert {text for text, _ in plan.pool.levels} == {"basic", "plus"}
+    assert (found.n_pool, found.n_looked_at) == (200_000, 20_000)
+
+
+def test_a_stream_is_not_read_before_it_is_scanned() -> None:
+    chunks = iter([TABLE.drop(columns=["y", "vector"])])
+    labeled = TABLE.drop(columns="vector")
+    batch = mm.select(
+        labeled, "y", chunks, 3, preprocess="auto", features=["age", "plan"], n_models=2, random_state=0
+    )
+    assert batch.manifest["inspection"]["pool_rows_looked_at"] == 0
+
+
+def test_an_array_has_nothing_to_read_back() -> None:
+    X = RNG.normal(size=(40, 2))
+    batch = mm.select(X, np.arange(40) % 2, X, 3, n_models=2, random_state=0)
+    assert batch.manifest["inspection"]["columns"] == []
+
+
+def test_what_was_read_is_told_before_anything_is_trained() -> None:
+    told: list[str] = []
+    mm.select(
+        TABLE,
+        "y",
+        TABLE,
+        3,
+        features=["age", "plan"],
+        preprocess="auto",
+        n_models=2,
+        random_state=0,
+        progress=lambda stage, *_: told.append(stage),
+        inspected=lambda found: told.append(f"read {found.n_labeled}"),
+    )
+    assert told[0] == "read 60"
+    assert "training" in told
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            ["no"] * 30 + ["yes"] * 29 + ["yess"],
+            "Class 'yess' has one labeled row, where others have many. Did you mean 'yes'? If not, label a few more.",
+        ),
+        (
+            ["no"] * 29 + ["yes"] * 29 + ["maybe", "other"],
+            "Classes 'maybe', 'other' each have one labeled row, where others have many. Label a few more.",
+        ),
+        (
+            ["no", "yes", *map(str, range(58))],
+            "",  # there is little of everything
+        ),
+    ],
+)
+def test_a_class_with_one_row_is_pointed_out(labels: list[str], message: str) -> None:
+    found = mm.inspect(TABLE.assign(y=labels)[["age", "y"]], "y")
+    assert [finding.message for finding in found.findings] == ([message] if message else [])
+
+
+@pytest.mark.parametrize("mark", ["?", " ", "n/a", "NULL", "(blank)", "-"])
+def test_labels_that_may_stand_for_none_are_asked_about(mark: str) -> None:
+    labels = ["no", "yes", mark] * 20
+    what = f"the label {mark!r}" if mark.strip() else "an empty label"
+    with pytest.raises(mm.InputError) as caught:
+        mm.inspect(TABLE.assign(y=labels), "y")
+    assert str(caught.value) == (
+        f"Labeled row 2 has {what}. If this stands for no label, give None in its place, and pick from such rows with "
+        "pool=None; if it is a class, name all classes with classes=[...], or write labels as texts."
+    )

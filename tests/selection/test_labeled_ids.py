@@ -1,0 +1,79 @@
+"""Rows of the pool that are labeled already are left out, where both tables have the id column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import minmargin as mm
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {"id": [f"r{i:03}" for i in range(200)], "a": RNG.normal(size=200), "b": RNG.normal(size=200)}
+)
+LABELED = TABLE[:50].assign(y=np.where(TABLE.a[:50] > 0, "yes", "no"))
+
+
+def pick(labeled: Any = LABELED, pool: Any = TABLE, **settings: Any) -> mm.Batch:
+    return mm.select(
+        labeled,
+        "y",
+        pool,
+        20,
+        **{"id_column": "id", "n_models": 3, "random_state": 0, "n_jobs": 1, **settings},
+    )
+
+
+def test_labeled_rows_are_not_picked_again_and_are_counted() -> None:
+    batch = pick()
+    assert not set(batch.ids) & set(LABELED.id)
+    assert batch.manifest["excluded"] == {"asked": 0, "rows": 50, "labeled_ids": 50}
+    assert pick(exclude=LABELED.id.tolist(), keep_labeled=True).rows.tolist() == batch.rows.tolist()
+
+
+def test_they_may_be_picked_if_that_is_asked_for() -> None:
+    batch = pick(keep_labeled=True)
+    assert set(batch.ids) & set(LABELED.id)
+    assert batch.manifest.get("excluded") is None
+
+
+def test_others_may_be_excluded_besides() -> None:
+    others = pick().ids[:5].tolist()
+    batch = pick(exclude=others)
+    assert not set(batch.ids) & {*others, *LABELED.id}
+    assert batch.manifest["excluded"] == {"asked": 5, "rows": 55, "labeled_ids": 50}
+
+
+def test_ids_in_csv_files_are_taken_as_they_stand_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    numbered = TABLE.assign(id=[f"{i:04}" if i % 2 else str(i) for i in range(200)])
+    numbered[:50].assign(y=LABELED.y).to_csv("labeled.csv", index=False)
+    numbered.to_csv("pool.csv", index=False)
+    batch = pick("labeled.csv", "pool.csv")
+    assert batch.manifest["excluded"] == {"asked": 0, "rows": 50, "labeled_ids": 50}
+    assert batch.rows.tolist() == pick().rows.tolist()
+
+
+def test_ids_that_cannot_be_compared_are_warned_of() -> None:
+    with pytest.warns(mm.DataWarning) as said:
+        batch = pick(LABELED.assign(id=RNG.normal(size=50)))
+    assert str(said[0].message) == (
+        "The ids of the labeled set in column 'id' cannot be compared with what names the pool's rows, so a row that "
+        "is labeled may be picked again. Give both ids of one type, or use keep_labeled=True."
+    )
+    assert batch.manifest.get("excluded") is None
+
+
+def test_a_labeled_set_without_the_id_column_leaves_nothing_out() -> None:
+    assert pick(LABELED.drop(columns="id")).manifest.get("excluded") is None
+
+
+def test_missing_ids_of_labeled_rows_name_nothing() -> None:
+    some = LABELED.assign(id=LABELED.id.where(LABELED.index % 2 == 0))
+    assert pick(some).manifest["excluded"] == {"asked": 0, "rows": 25, "labeled_ids": 25}
