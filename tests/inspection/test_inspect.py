@@ -136,3 +136,13 @@ def test_labels_that_may_stand_for_none_are_asked_about(mark: str) -> None:
         f"Labeled row 2 has {what}. If this stands for no label, give None in its place, and pick from such rows with "
         "pool=None; if it is a class, name all classes with classes=[...], or write labels as texts."
     )
+
+
+def test_ids_that_several_rows_of_the_pool_have_are_pointed_out() -> None:
+    pool = TABLE[["id", "age"]].replace({"r7": "r8", "r9": "r8", "r11": "r10"})
+    found = mm.inspect(TABLE[["age", "y"]], "y", pool, id_column="id")
+    (finding,) = found.findings
+    assert finding.message == (
+        "Column 'id' identifies rows, and in the pool 2 ids are there more than once, such as 'r8', 3 times. Who "
+        "labels by id cannot tell these rows apart: number them."
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
@@ -25,6 +26,7 @@ from minmargin.typing import LabelsLike, PoolLike, RowsLike
 #: Pool rows that are looked at come from so many places. There are fewer of them where there are many columns: it is
 #: to cost less than a tenth of a second.
 _MANY = 10  # rows of a class
+_MOST_IDS = 5_000_000  # rows of a pool whose ids are compared: a second or so
 _PLACES, _CELLS, _FEWEST, _MOST_ROWS = 8, 400_000, 200, 20_000
 
 
@@ -66,7 +68,7 @@ def inspect(
         known = tuple(column for column in table.columns if column.kind != "empty")
         intake = Intake("table", known, sum(column.width or 1 for column in known), missing=True)
         matched = match_pool(pool, intake, features=features, id_column=id_column)
-    return look_at(table, matched, unused=named)
+    return look_at(table, matched, id_column=id_column, unused=named)
 
 
 class Table(NamedTuple):
@@ -87,7 +89,11 @@ class Table(NamedTuple):
 
 
 def look_at(
-    table: Table, matched: MatchedPool | None, *, unused: Mapping[str | None, str] | None = None
+    table: Table,
+    matched: MatchedPool | None,
+    *,
+    id_column: str | None = None,
+    unused: Mapping[str | None, str] | None = None,
 ) -> Inspection:
     """Return what is seen of a table and of a pool that is matched to it; `unused` says why columns are no features."""
     sample = None if matched is None else _some_rows(matched)
@@ -115,7 +121,7 @@ def look_at(
         count_rows(table.rows),
         None if matched is None else matched.pool.n_rows,
         0 if sample is None else count_rows(sample),
-        (*_rare_classes(table.class_counts or {}), *wrong),
+        (*_rare_classes(table.class_counts or {}), *_repeated_ids(matched, id_column), *wrong),
     )
 
 
@@ -130,6 +136,33 @@ def _rare_classes(counts: dict[str, int]) -> list[Finding]:
     return [Finding(None, f"{have} one labeled row, where others have many.{fix}")]
 
 
+def _repeated_ids(matched: MatchedPool | None, id_column: str | None) -> list[Finding]:
+    """Return a finding for ids that several rows of the pool have: an id has to name one row."""
+    if matched is None or id_column is None or not isinstance(matched.pool, Divisible):
+        return []
+    if matched.pool.n_rows is not None and matched.pool.n_rows > _MOST_IDS:
+        return []
+    kinds = {id_column: (matched.kinds or {}).get(id_column)}
+    chunks = cast("Iterable[Frame]", matched.pool.chunks(kinds, _MOST_ROWS))
+    ids = pa.chunked_array([part for rows in chunks for part in _chunked(rows[id_column]).chunks] or [[]])
+    counted = pc.value_counts(ids)
+    if len(counted) == len(ids):
+        return []
+    repeated = [each for each in counted.to_pylist() if each["counts"] > 1]
+    most = max(repeated, key=lambda each: each["counts"])
+    have = "1 id is" if len(repeated) == 1 else f"{len(repeated):,} ids are"
+    message = (
+        f"Column {id_column!r} identifies rows, and in the pool {have} there more than once, such as "
+        f"{most['values']!r}, {most['counts']:,} times. Who labels by id cannot tell these rows apart: number them."
+    )
+    return [Finding(id_column, message)]
+
+
+def _chunked(values: nw.Series[Any]) -> pa.ChunkedArray:
+    arrow = values.to_arrow()
+    return arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
+
+
 def _use(column: Column) -> str:
     """Return whether a column is a feature."""
     return "no: it has no value" if column.kind == "empty" else "yes"
@@ -138,8 +171,7 @@ def _use(column: Column) -> str:
 def _profile(column: Column, rows: Frame, what: str = "") -> Profile:
     """Return what is seen of a column in not too many rows."""
     some = rows[:: -(-count_rows(rows) // _MOST_ROWS), :] if count_rows(rows) > _MOST_ROWS else rows
-    values = some[column.name].to_arrow()
-    chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    chunked = _chunked(some[column.name])
     if column.conversion is not None:
         chunked = column.conversion(chunked, lambda place: f"{what} row {place:,}, column {column.name!r},")
     return profile_of(column, chunked)
