@@ -398,6 +398,14 @@ def test_settings_of_a_learner(
             "logistic",
             "C='much' must be a positive number, or 'auto'. 1.0 is usual; more fits the labels closer.",
         ),
+        *(
+            (
+                ["class_weight=even"],
+                learner,
+                "class_weight='even' must be None, 'balanced', or a weight for each class, such as {0: 2.0}.",
+            )
+            for learner in ("logistic", "text", "mlp")
+        ),
         (
             ["C=1"],
             "sklearn.naive_bayes:GaussianNB",

@@ -54,7 +54,7 @@ class LogisticLearner:
     takes_sparse = True
 
     def __post_init__(self) -> None:
-        """Raise an error if C is neither a positive number nor "auto", or tol not one between 0 and 1."""
+        """Raise an error if a setting cannot be used."""
         given: Any = self.C
         if given != "auto" and not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
             raise InputError(
@@ -65,6 +65,7 @@ class LogisticLearner:
             raise InputError(
                 f"tol={self.tol!r} must be a number between 0 and 1. {TOLERANCE:g} is usual; more trains faster."
             )
+        check_class_weight(self.class_weight)
 
     @property
     def name(self) -> str:

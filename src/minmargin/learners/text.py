@@ -105,8 +105,8 @@ class TextLearner:
     takes_sparse = False
 
     def __post_init__(self) -> None:
-        """Raise an error if C is neither a positive number nor "auto"."""
-        LogisticLearner(C=self.C)
+        """Raise an error if a setting cannot be used."""
+        LogisticLearner(C=self.C, class_weight=self.class_weight)
 
     @property
     def name(self) -> str:
