@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from minmargin.compare.advice import advise, labels_needed
+from minmargin.compare.advice import advise, beats_constant, labels_needed
 from minmargin.compare.played import Line, Played
 
 SIZES = [50, 100, 200, 400]
@@ -33,8 +33,9 @@ def played(noise=0.002, before=0.78, rounds=(), **gains):
     return Played(lines, SIZES, np.array(scores), before + np.zeros(N_DRAWS))
 
 
-def advice(share=True, **settings):
-    return advise(played(**settings), share=share)
+def advice(share=True, constant=None, **settings):
+    guessed = None if constant is None else constant + np.zeros(N_DRAWS)
+    return advise(played(**settings)._replace(constant=guessed), share=share)
 
 
 def test_a_clear_win_names_the_size_the_gain_and_what_random_would_need():
@@ -42,6 +43,50 @@ def test_a_clear_win_names_the_size_the_gain_and_what_random_would_need():
         "Min-margin pays: with 100 labels it scores 84.0%, 2.0 points more than random (95% interval 1.9 to 2.1, 20 "
         "draws); random needs about 200 for that."
     )
+
+
+def test_a_constant_guess_that_is_beaten_changes_nothing():
+    gains = {"min_margin": [0.01, 0.02, 0.01, 0.0], "random": 0}
+    assert advice(constant=0.6, **gains) == advice(**gains)
+
+
+def test_no_model_is_praised_that_loses_to_a_constant_guess():
+    assert advice(constant=0.91, min_margin=[0.01, 0.02, 0.01, 0.0], margin=0.03, random=0) == (
+        "Nothing beats a constant guess: the same answer for every row scores 91.0%, and the best model, of margin "
+        "with 400 labels, 2.0 points less (95% interval 1.2 to 2.8, 20 draws). See to the learner, the columns and the "
+        "score before the strategy."
+    )
+
+
+def test_a_lead_over_a_constant_guess_has_to_be_clear():
+    assert advice(constant=0.859, random=0) == (
+        "Nothing beats a constant guess: the same answer for every row scores 85.9%, and the best model, of random "
+        "with 400 labels, 0.1 points more, which is not clear (95% interval -0.7 to 0.9, 20 draws). See to the "
+        "learner, the columns and the score before the strategy."
+    )
+
+
+def test_a_winner_is_shown_where_it_beats_the_constant_guess():
+    gains = {"min_margin": [0.035, 0.02, 0.02, 0.01], "random": 0}
+    assert advice(**gains).startswith("Min-margin pays: with 50 labels it scores 83.5%, 3.5 points more")
+    found = advice(constant=0.845, **gains)
+    assert found.startswith("Min-margin pays: with 200 labels it scores 86.0%, 2.0 points more than random")
+
+
+def test_a_winner_that_does_not_beat_the_constant_guess_is_not_called_good():
+    assert advice(constant=0.845, min_margin=[0.035, 0.02, 0, 0], random=0) == (
+        "Min-margin is ahead, but does not beat a constant guess, which scores 84.5%: with 50 labels it scores 83.5%, "
+        "3.5 points more than random (95% interval 3.4 to 3.6, 20 draws); random needs about 180 for that."
+    )
+
+
+def test_a_guess_that_changes_from_draw_to_draw_is_beaten_by_models_that_are_always_better():
+    few = played(min_margin=0.0, random=0.0)
+    few = few._replace(
+        scores=few.scores[..., :3], before=few.before[:3], constant=np.array([0.37, 0.37, 0.63])
+    )
+    assert beats_constant(few).all()
+    assert not beats_constant(few._replace(constant=np.array([0.37, 0.37, 0.95]))).any()
 
 
 def test_a_score_that_random_never_reaches():

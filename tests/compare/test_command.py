@@ -42,7 +42,7 @@ def test_it_writes_everything_and_says_what_it_found(run, capsys):
     assert err == ""
     assert told["settings"]["preprocess"] == "auto"
     assert told["settings"]["n_draws"] == 3
-    assert pq.read_table("curves/results.parquet").num_rows == 3 * 9
+    assert pq.read_table("curves/results.parquet").num_rows == 3 * 10
     assert Path("curves/curves.png").read_bytes().startswith(b"\x89PNG")
     assert told["advice"].replace("'", "&#39;") in Path("curves/report.html").read_text()
 
@@ -67,6 +67,43 @@ def test_json_for_machines(run, capsys):
     assert told["settings"]["n_test"] == 200
     assert told["settings"]["scoring"] == "roc_auc"
     assert {(row["strategy"], row["rounds"]) for row in told["differences"]} == {("margin", 1), ("margin", 2)}
+
+
+def test_several_scores_of_the_same_models(run, capsys):
+    names = ["roc_auc", "neg_log_loss", "balanced_accuracy"]
+    assert run("--scoring", "roc_auc,neg_log_loss", "--scoring", "balanced_accuracy", "--n-draws", "2") == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Mean test ")]
+    assert titles == [
+        f"Mean test {name.replace('_', ' ')} over 2 draws, by the number of labels added" for name in names
+    ]
+    told = json.loads(Path("curves/comparison.json").read_text())
+    assert (told["settings"]["scoring"], told["settings"]["leading"]) == (names, "roc_auc")
+    for part in ("curves", "differences"):
+        assert list(dict.fromkeys(row["scoring"] for row in told[part])) == names
+    page = Path("curves/report.html").read_text()
+    assert all(f"What labels bought, by {name.replace('_', ' ')}" in page for name in names)
+    assert sorted(path.name for path in Path("curves").iterdir()) == [
+        "comparison.json", "curves.png", "curves.svg", "draws", "report.html", "results.parquet"
+    ]  # fmt: skip
+
+
+def test_rare_classes_are_scored_by_what_fits_them_and_ids_are_no_feature(run, capsys):
+    table = pd.read_csv("labeled.csv")
+    rare = table[table["y"] == "malignant"].head(40)
+    table = pd.concat([rare, table[table["y"] == "benign"]])
+    table.assign(patient=range(1000, 1000 + len(table))).to_csv("labeled.csv", index=False)
+    assert (
+        run("--id-column", "patient", "--test-size", "100", "--learner-option", "class_weight=balanced") == 0
+    )
+    assert capsys.readouterr().out.startswith(
+        "This goes by average precision of 'malignant', since 90% of rows are 'benign'. "
+    )
+    settings = json.loads(Path("curves/comparison.json").read_text())["settings"]
+    assert settings["scoring"] == ["accuracy", "average_precision"]
+    assert (settings["leading"], settings["positive"]) == ("average_precision", "malignant")
+    assert settings["learner"] == "logistic(class_weight='balanced')"
+    assert "patient" not in settings["features"]
+    assert "kind" in settings["features"]
 
 
 def test_the_same_command_goes_on_and_another_is_refused(run, capsys):
@@ -110,6 +147,14 @@ def test_a_factory_makes_the_learner(run):
         (
             ["--label-column", "z"],
             "Column 'z' is not in the labeled set (columns: 'mean radius', 'mean texture', ",
+        ),
+        (
+            ["--scoring", "accuracy,f1,accuracy"],
+            "scoring has 'accuracy' twice. Results could not tell them apart.",
+        ),
+        (
+            ["--id-column", "patient"],
+            "Column 'patient' is not in the labeled set (columns: 'mean radius', 'mean texture', ",
         ),
         (
             ["--scoring", "acuracy"],

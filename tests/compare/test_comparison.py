@@ -60,8 +60,11 @@ SETTINGS = {
 }
 
 
-def comparison(gains=GAINS, **settings):
-    table = pa.Table.from_pylist(rows_of(gains), schema=SCHEMA)
+def comparison(gains=GAINS, constant=None, **settings):
+    rows = rows_of(gains)
+    if constant is not None:
+        rows += [{**row, "strategy": "constant", "score": constant} for row in rows[:N_DRAWS]]
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
     return mm.Comparison(table, {**SETTINGS, **settings})
 
 
@@ -149,6 +152,26 @@ def test_the_text_has_the_advice_and_all_scores():
     mean, to = scores(found, "margin", 1, 10), scores(found, "random", 1, 10)
     assert f"{100 * mean.mean():.1f}% ({100 * (mean - to).mean():+.1f} ± " in lines[4]
     assert "*" in lines[4]
+
+
+def test_the_constant_guess_is_in_every_table_and_on_the_page(tmp_path):
+    found = comparison(constant=0.6)
+    assert repr(found).splitlines()[3].split() == ["constant", "guess", "60.0%"]
+    none, constant, *_ = found.curves.to_pylist()
+    assert none["strategy"] == "none"
+    assert (constant["strategy"], constant["batch_size"], constant["draws"]) == ("constant", 0, 12)
+    assert [constant[name] for name in ("mean", "low", "high")] == pytest.approx([0.6] * 3)
+    assert {row["strategy"] for row in found.differences().to_pylist()} == {"min-margin", "margin"}
+    page = found.report(tmp_path / "report.html").read_text()
+    assert '<bdi>constant guess</bdi></td><td class="n"><bdi>60.0%</bdi>' in page
+
+
+@pytest.mark.parametrize(
+    ("constant", "name"),
+    [(0.75, "constant 75.0%"), (0.95, "constant 95.0%"), (0.1, "constant 10.0%, below")],
+)
+def test_the_picture_names_the_constant_guess_wherever_it_lies(tmp_path, constant, name):
+    assert f">{name}<" in comparison(constant=constant).plot(tmp_path / "curves.svg").read_text()
 
 
 def test_html_is_escaped():

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, get_scorer, make_scorer
+from sklearn.metrics import average_precision_score, f1_score, get_scorer, make_scorer
 from sklearn.svm import LinearSVC
 
 from minmargin.compare.deals import Deal
-from minmargin.compare.scoring import Accuracy, Answers, SklearnScoring, resolve_scoring
+from minmargin.compare.scoring import Accuracy, Answers, SklearnScoring, positive_class, resolve_scoring
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer
 from minmargin.errors import InputError
 from minmargin.labeled import LabeledSet
@@ -65,6 +65,30 @@ def test_a_classifier_without_probabilities_is_scored_by_its_decision_function()
     model = LinearSVC(random_state=0).fit(table.rows[deal.labeled], table.y[deal.labeled])
     expected = get_scorer("roc_auc")(model, table.rows[deal.test], table.y[deal.test])
     assert found[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        (Y[TWO], 1),  # as scikit-learn has it
+        (np.where(Y[TWO] == 2, "rare", "common"), "rare"),
+        (np.where(Y[TWO] == 2, "a rare one", "common"), "a rare one"),
+    ],
+)
+@pytest.mark.parametrize("learner", ["logistic", LinearSVC(random_state=0)])
+def test_average_precision_looks_for_1_or_else_for_the_rarer_class(labels, positive, learner):
+    keep = np.r_[0:50, 50:80]
+    table = LabeledSet.of(X[TWO][keep], labels[keep])
+    deal = Deal(table, np.arange(0, 80, 4), np.arange(1, 80, 4), np.arange(2, 80, 4), 0)
+    trainer = AnyTrainer(learner)
+    ((found,),) = trainer.scores(
+        [deal], [[deal.labeled]], [resolve_scoring("average_precision")], device="cpu"
+    )
+    model = EXACT if learner == "logistic" else LinearSVC(random_state=0)
+    model.fit(table.rows[deal.labeled], table.y[deal.labeled] == positive)
+    values = model.decision_function(table.rows[deal.test])
+    assert table.classes[positive_class(table)] == positive
+    assert found[0] == pytest.approx(average_precision_score(table.y[deal.test] == positive, values))
 
 
 def test_a_class_that_a_model_does_not_know_has_no_probability_and_is_missed():

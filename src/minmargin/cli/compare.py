@@ -24,6 +24,7 @@ from minmargin.cli.options import (
     PreprocessOption,
     learner_for,
     one_or_all,
+    one_or_none,
     preprocess_for,
     split,
 )
@@ -38,6 +39,7 @@ from minmargin.strategies import resolve_strategy
 
 if TYPE_CHECKING:
     from minmargin.compare.comparison import Comparison
+    from minmargin.compare.tables import ScoreTable
 
 # The leading \\b keeps the lines as they are, so that the example can be copied.
 _EXAMPLE = """\b
@@ -90,13 +92,21 @@ def compare_command(
         ),
     ] = None,
     scoring: Annotated[
-        str, typer.Option(help="accuracy, or any scorer of scikit-learn, such as roc_auc or f1_macro.")
-    ] = "accuracy",
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="accuracy, or any scorers of scikit-learn, such as roc_auc, comma-separated or repeated; default: "
+            "accuracy, and where one class has more than 80% of rows, what fits such classes beside it.",
+        ),
+    ] = None,
     learner: LearnerOption = "logistic",
     learner_option: LearnerOptions = None,
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
+    id_column: Annotated[
+        str | None, typer.Option(help="The column that identifies a row, which is no feature.")
+    ] = None,
     preprocess: PreprocessOption = None,
     seed: Annotated[int | None, typer.Option(help="Repeats a comparison; its settings record it.")] = None,
     n_jobs: Annotated[int, typer.Option(help="Draws that are played at a time; -1 uses all cores.")] = -1,
@@ -128,9 +138,10 @@ def compare_command(
             learner=learner_for(learner, learner_option),
             n_models=n_models,
             bootstrap_fraction=bootstrap_fraction,
-            scoring=scoring,
+            scoring=one_or_none(split(scoring)),
             rounds=1 if rounds is None else _numbers("--rounds", rounds),
             features=split(features),
+            id_column=id_column,
             preprocess=preprocess_for(preprocess, learner),
             reading=reading,
             random_state=seed,
@@ -148,14 +159,22 @@ def compare_command(
 
 def show_comparison(comparison: Comparison, out: Path, console: Console) -> None:
     """Print the advice, the scores behind it, and where the rest is."""
-    shown = comparison.table
+    console.print(f"[bold]{escape(comparison.advice)}[/bold]")
+    for each in comparison.by_scoring:
+        console.print()
+        _show_scores(each.table, console)
+    console.print(
+        f"\nWritten to {escape(str(out))}: report.html, curves.png, curves.svg, results.parquet, comparison.json."
+    )
+
+
+def _show_scores(shown: ScoreTable, console: Console) -> None:
     table = plain_table("")
     for heading in shown.headings:
         table.add_column(escape(heading), justify="right", no_wrap=True)
     for row in shown.rows:
         table.add_row(*map(escape, row))
-    console.print(f"[bold]{escape(comparison.advice)}[/bold]\n")
-    console.print(shown.title)
+    console.print(escape(shown.title))
     narrow = console.width
     console.width = max(
         narrow, console.measure(table).maximum
@@ -163,9 +182,6 @@ def show_comparison(comparison: Comparison, out: Path, console: Console) -> None
     console.print(table)
     console.width = narrow
     console.print(escape(shown.note), style="dim")
-    console.print(
-        f"\nWritten to {escape(str(out))}: report.html, curves.png, curves.svg, results.parquet, comparison.json."
-    )
 
 
 def _numbers(flag: str, values: list[str]) -> list[int]:

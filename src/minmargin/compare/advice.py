@@ -27,6 +27,8 @@ def advise(played: Played, *, share: bool) -> str:
     words = Words(share)
     to = reference(played)
     rivals = [line for line in played.lines if line.strategy != to.strategy]
+    if not beats_constant(played).any():
+        return _nothing_learned(played, words)
     if not rivals:
         return f"Only {to.strategy} was played, so there is nothing to compare it with."
     return " ".join([_verdict(played, rivals, to, words), *_about_rounds(played, words)])
@@ -36,6 +38,39 @@ def reference(played: Played) -> Line:
     """Return the line that others have to beat: random if it was played, else the first."""
     names = [line.strategy for line in played.lines]
     return played.lines[names.index(RANDOM) if RANDOM in names else 0]
+
+
+def beats_constant(played: Played) -> NDArray[np.bool_]:
+    """Return (L, B) which models are clearly better than the constant guess; all, if there was none.
+
+    Where no class is far more common than others, the guess differs so much from draw to draw that a few draws tell
+    nothing in pairs. There it is enough that a model is better in its worst draw than the guess is in its best.
+    """
+    if played.constant is None:
+        return np.ones(played.scores.shape[:2], dtype=bool)
+    in_pairs = decide(paired_difference(played.scores, played.constant)) > 0
+    return np.asarray(in_pairs | (played.scores.min(axis=-1) > np.nanmax(played.constant)))
+
+
+def _nothing_learned(played: Played, words: Words) -> str:
+    """Return the sentence for models none of which beats the constant guess."""
+    assert played.constant is not None
+    ahead = paired_difference(played.scores, played.constant)
+    line, size = np.unravel_index(int(ahead.mean.argmax()), ahead.mean.shape)
+    cell = ahead.cell(int(line), int(size))
+    sign = 1 if cell.mean > 0 else -1
+    amount = f"{words.amount(sign * cell.mean)} {'more, which is not clear' if sign > 0 else 'less'}"
+    return (
+        f"Nothing beats a constant guess: the same answer for every row scores {_guessed(played, words)}, and the best "
+        f"model, of {played.lines[int(line)]} with {played.sizes[int(size)]:,} labels, {amount} "
+        f"({words.interval(cell, sign=sign)}). See to the learner, the columns and the score before the strategy."
+    )
+
+
+def _guessed(played: Played, words: Words) -> str:
+    """Return the score of the constant guess."""
+    assert played.constant is not None
+    return words.score(np.nanmean(played.constant))
 
 
 def _verdict(played: Played, rivals: Sequence[Line], to: Line, words: Words) -> str:
@@ -56,11 +91,11 @@ def _verdict(played: Played, rivals: Sequence[Line], to: Line, words: Words) -> 
     line, size = np.unravel_index(int(np.nanargmax(difference.mean)), decided.shape)
     cell = difference.cell(int(line), int(size))
     found = (
-        f"No clear difference: {_listed(rivals)} cannot be told from {to.strategy} at any size that was tried"
+        f"No clear difference: {listed(rivals)} cannot be told from {to.strategy} at any size that was tried"
     )
     if words.share and difference.high.max() < _NO_MATTER:
         found = (
-            f"{_rule(to)}: {_listed(rivals)} {'bring' if len(rivals) > 1 else 'brings'} next to nothing here"
+            f"{_rule(to)}: {listed(rivals)} {'bring' if len(rivals) > 1 else 'brings'} next to nothing here"
         )
     return (
         f"{found}; the largest gain, of {rivals[int(line)]} with {played.sizes[int(size)]:,} labels, is "
@@ -78,12 +113,16 @@ def _win(
 ) -> str:
     """Return the sentence for the line that is highest on the whole, among those that win somewhere."""
     heights = np.array([_height(played, line) for line in rivals])
-    best = int(np.where((decided > 0).any(axis=1), heights, -np.inf).argmax())
-    size = int(np.where(decided[best] > 0, difference.mean[best], -np.inf).argmax())
+    learned = beats_constant(played)[[played.lines.index(line) for line in rivals]]
+    wins = (decided > 0) & learned if ((decided > 0) & learned).any() else decided > 0
+    best = int(np.where(wins.any(axis=1), heights, -np.inf).argmax())
+    size = int(np.where(wins[best], difference.mean[best], -np.inf).argmax())
     cell, n_labels = difference.cell(best, size), played.sizes[size]
     score = float(played.of_line(rivals[best])[size].mean())
     needed = labels_needed(played, to, score)
     pays = "pays" if needed >= _WORTH_WHILE * n_labels else "is ahead, but hardly"
+    if not learned[best, size]:
+        pays = f"is ahead, but does not beat a constant guess, which scores {_guessed(played, words)}"
     sentence = (
         f"{_capital(str(rivals[best]))} {pays}: with {n_labels:,} labels it scores {words.score(score)}, "
         f"{words.amount(cell.mean)} more than {to.strategy} ({words.interval(cell)})"
@@ -101,10 +140,10 @@ def _win(
         and _no_difference(played, rivals[best], line, size)
     ]
     if equals:
-        sentence += f"; {_listed(equals)} {'does' if len(equals) == 1 else 'do'} about as well"
+        sentence += f"; {listed(equals)} {'does' if len(equals) == 1 else 'do'} about as well"
     worse = [played.sizes[place] for place in np.flatnonzero(decided[best] < 0)]
     if worse:
-        sentence += f"; with {_listed([f'{each:,}' for each in worse])} it is worse than {to.strategy}"
+        sentence += f"; with {listed([f'{each:,}' for each in worse])} it is worse than {to.strategy}"
     return sentence + "."
 
 
@@ -160,7 +199,12 @@ def _rule(to: Line) -> str:
     return "Label at random" if to.strategy == RANDOM else f"Keep to {to.strategy}"
 
 
-def _listed(names: Sequence[object]) -> str:
+def listed(names: Sequence[object]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
     *others, last = map(str, names)
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -27,9 +27,10 @@ def compare(
     learner: LearnerLike = "logistic",
     n_models: int = 25,
     bootstrap_fraction: float = 1.0,
-    scoring: Any = "accuracy",
+    scoring: Any = None,
     rounds: int | Sequence[int] = 1,
     features: str | Sequence[str] | None = None,
+    id_column: str | None = None,
     preprocess: Preprocess = "none",
     reading: Reading | None = None,
     random_state: Seed = None,
@@ -43,7 +44,8 @@ def compare(
     Draw after draw, a random sample of `n_labeled` rows is labeled, other rows are set aside for testing, and the rest
     is the pool. Each strategy picks from it, its rows are labeled, and a model is trained anew and tried on the test
     rows. All strategies play the same draws, so that differences are between strategies and not between samples. A
-    class that nobody has labeled yet is always predicted wrongly.
+    class that nobody has labeled yet is always predicted wrongly. A constant guess is shown beside them, which says the
+    same of every row: a model that does not beat it has learned nothing.
 
     >>> import minmargin as mm
     >>> from sklearn.datasets import load_breast_cancer
@@ -68,11 +70,13 @@ def compare(
         n_models: K, how many members to train on bootstrap draws.
         bootstrap_fraction: beta, the size of a bootstrap draw as a fraction of each class.
         scoring: "accuracy", the name of a scikit-learn scorer, or a function of a fitted model, rows and labels;
-            higher is better.
+            higher is better. Or several of them: each model is trained once and scored by all. By default accuracy,
+            and where one class has more than 80% of rows, average precision or balanced accuracy beside it.
         rounds: in how many rounds a batch is picked, with a committee trained anew after each; several numbers, such
             as (1, 5), show what a single round costs. Strategies that look at no model are played in one.
         features: the feature columns; by default all of X but the label. A single name hands that column over as a
             one-dimensional list of texts.
+        id_column: the column that identifies a row, which is no feature.
         preprocess: "auto" imputes and standardizes numeric columns and one-hot encodes text columns.
         reading: how columns are read, as `select` takes it.
         random_state: the seed; None takes a fresh one, which the settings record.
@@ -83,7 +87,7 @@ def compare(
         progress: called with a stage, the draws done and their total.
     """
     from minmargin.compare.plan import Plan  # noqa: PLC0415 - few programs compare, and it imports scikit-learn
-    from minmargin.compare.run import run, seed_of  # noqa: PLC0415 - as above
+    from minmargin.compare.run import run, scoring_of, seed_of  # noqa: PLC0415 - as above
 
     folder = None if out is None else Path(out)
     plan = Plan.of(
@@ -98,9 +102,10 @@ def compare(
         learner=learner,
         n_models=n_models,
         bootstrap_fraction=bootstrap_fraction,
-        scoring=scoring,
+        scoring=scoring_of(folder) if scoring is None else scoring,
         rounds=rounds,
         features=features,
+        id_column=id_column,
         preprocess=preprocess,
         reading=reading,
         random_state=seed_of(folder) if random_state is None else random_state,

@@ -12,6 +12,7 @@ import numpy as np
 from minmargin.compare.advice import reference
 from minmargin.compare.picture import Picture
 from minmargin.compare.played import Line, Played
+from minmargin.compare.results import CONSTANT
 from minmargin.compare.statistics import paired_difference
 from minmargin.compare.words import Words
 from minmargin.errors import InputError
@@ -39,7 +40,7 @@ def draw_curves(played: Played, scoring: str, words: Words) -> Markup:
     """Return mean scores with 95% intervals, to stand in a page."""
     with drawn(4.6, 3.3) as (figure, axes):
         _draw_scores(axes, played, scoring, words)
-        _add_legend(figure, played, 4.6)
+        _add_legend(figure, 4.6)
         return inline(figure, f"Mean test {scoring} by batch size, a line for each strategy.")
 
 
@@ -47,7 +48,7 @@ def draw_differences(played: Played, words: Words) -> Markup:
     """Return paired differences to the reference with 95% intervals, to stand in a page."""
     with drawn(4.6, 3.3) as (figure, axes):
         _draw_differences(axes, played, words)
-        _add_legend(figure, played, 4.6)
+        _add_legend(figure, 4.6)
         return inline(
             figure, f"How far ahead of {reference(played).strategy} each strategy is, by batch size."
         )
@@ -73,7 +74,7 @@ def _draw_both(file: IO[bytes], form: str, played: Played, scoring: str, words: 
     with drawn(_WIDTH, 3.6, ncols=2) as (figure, (left, right)):
         _draw_scores(left, played, scoring, words)
         _draw_differences(right, played, words, labeled=False)
-        _add_legend(figure, played, _WIDTH)
+        _add_legend(figure, _WIDTH)
         metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
         figure.savefig(file, format=form, dpi=160, facecolor="white", metadata=metadata)
 
@@ -90,8 +91,22 @@ def _draw_scores(axes: Axes, played: Played, scoring: str, words: Words) -> None
             played.sizes, factor * band.low, factor * band.high, color=color, alpha=0.13, linewidth=0
         )
         _draw_line(axes, played, line, factor * band.mean, str(line))
+    if played.constant is not None:
+        _draw_constant(axes, float(np.nanmean(played.constant)), words)
     axes.set_ylabel(f"test {scoring.replace('_', ' ')}{', %' if words.share else ''}")
     _label_sizes(axes, played.sizes)
+
+
+def _draw_constant(axes: Axes, score: float, words: Words) -> None:
+    """Draw the constant guess beside curves; only name it where it is so low that it would press them together."""
+    height = (100 if words.share else 1) * score
+    bottom, top = axes.get_ylim()
+    style = {"color": COLORS["muted"], "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.0}
+    label = f"{CONSTANT} {words.score(score)}"
+    if bottom - height > top - bottom:
+        axes.plot([], [], label=f"{label}, below", **style)
+    else:
+        axes.axhline(height, label=label, zorder=1, **style)
 
 
 def _draw_differences(axes: Axes, played: Played, words: Words, *, labeled: bool = True) -> None:
@@ -156,9 +171,10 @@ def _own_stroke(line: Line) -> Stroke | None:
     return None if entry is None else entry.stroke
 
 
-def _add_legend(figure: Figure, played: Played, width: float) -> None:
+def _add_legend(figure: Figure, width: float) -> None:
     """Name the lines above a figure of some inches, in as many columns as the longest name leaves room for."""
-    longest = max(len(str(line)) for line in played.lines)
+    labels = [label for axes in figure.axes for label in axes.get_legend_handles_labels()[1]]
+    longest = max(map(len, labels), default=0)
     figure.legend(
         loc="outside upper left", ncols=max(int(width / (0.5 + 0.075 * longest)), 1), columnspacing=1.2
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -47,7 +47,7 @@ class Game:
         n_models: K.
         bootstrap_fraction: beta.
         rounds: in how many rounds a batch is picked; after each, its rows are labeled and a committee is trained anew.
-        scoring: what a model is worth.
+        scorings: what a model is worth; it is trained once for all of them.
         distinct: whether the rows of a batch are distinct, as `select` takes it; the paper's are not.
     """
 
@@ -57,7 +57,7 @@ class Game:
     n_models: int = 25
     bootstrap_fraction: float = 1.0
     rounds: int = 1
-    scoring: Scoring = field(default_factory=Accuracy)
+    scorings: tuple[Scoring, ...] = (Accuracy(),)
     distinct: bool | None = False
 
     @property
@@ -112,13 +112,13 @@ class Game:
             for deal, picked in zip(deals, picks, strict=True)
         ]
         outcomes = []
-        scores = self.trainer.scores(deals, row_sets, [self.scoring], device=device)
+        scores = self.trainer.scores(deals, row_sets, self.scorings, device=device)
         for picked, of_models in zip(picks, scores, strict=True):
-            before, *after = of_models[:, 0]
-            of_deal = [Outcome(NONE, 0, float(before), 0.0)]
+            before, *after = map(tuple, of_models.tolist())
+            of_deal = [Outcome(NONE, 0, before, 0.0)]
             of_deal += [
-                Outcome(*cell, float(score), picked.seconds[cell])
-                for cell, score in zip(picked.rows, after, strict=True)
+                Outcome(*cell, scores_of_cell, picked.seconds[cell])
+                for cell, scores_of_cell in zip(picked.rows, after, strict=True)
             ]
             outcomes.append(of_deal)
         return outcomes

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minmargin.compare.advice import reference
 from minmargin.compare.drawing import draw_curves, draw_differences
 from minmargin.compare.shown import HEADINGS
+from minmargin.compare.tables import ScoreTable
 from minmargin.learners import LEARNERS
 from minmargin.report.pages import number, render
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from minmargin.compare.comparison import Comparison
 
 _NUMERIC = ("labels", "difference", "95% interval", "adjusted p")
@@ -20,28 +23,44 @@ _NUMERIC = ("labels", "difference", "95% interval", "adjusted p")
 
 def make_page(comparison: Comparison) -> str:
     """Return the page of a comparison as HTML."""
-    settings, played, words = comparison.settings, comparison.played, comparison.words
-    to = reference(played).strategy
-    tables = [comparison.differences(to), comparison.gains_of_rounds()]
-    compared = [(each.shown.title, each.shown.rows) for each in tables if len(each)]
-    scoring = settings["scoring"].replace("_", " ")
+    settings = comparison.settings
+    to = reference(comparison.played).strategy
     return render(
         "compare.html.jinja",
         comparison=comparison,
         settings=settings,
-        scoring=scoring,
+        scores=[_score(each, to) for each in comparison.by_scoring],
         reference=to,
         numbers=list(_numbers(settings)),
-        curves=draw_curves(played, settings["scoring"], words),
-        differences=draw_differences(played, words) if len(played.lines) > 1 else None,
-        table=comparison.table,
         headings=HEADINGS,
         numeric=_NUMERIC,
-        compared=compared,
         rounds=len(settings["rounds"]) > 1,
         facts=list(_facts(settings)),
         repeat=_python_call(settings),
         settings_text=json.dumps(settings, indent=2, ensure_ascii=False, default=str),
+    )
+
+
+class _Score(NamedTuple):
+    """What the page shows of one scoring."""
+
+    name: str
+    curves: Markup
+    differences: Markup | None
+    table: ScoreTable
+    compared: list[tuple[str, list[list[str]]]]
+
+
+def _score(comparison: Comparison, to: str) -> _Score:
+    """Return what the page shows of a comparison by a single scoring."""
+    played, words = comparison.played, comparison.words
+    tables = [comparison.differences(to), comparison.gains_of_rounds()]
+    return _Score(
+        comparison.score_name,
+        draw_curves(played, comparison.leading, words),
+        draw_differences(played, words) if len(played.lines) > 1 else None,
+        comparison.table,
+        [(each.shown.title, each.shown.rows) for each in tables if len(each)],
     )
 
 

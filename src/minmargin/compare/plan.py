@@ -7,19 +7,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
 from minmargin.checks import check_count
 from minmargin.committee.training import Training
+from minmargin.compare.constant import rate_guess
 from minmargin.compare.game import Game, split_evenly
+from minmargin.compare.leading import default_scorings, leading
 from minmargin.compare.network_trainer import NetworkTrainer
 from minmargin.compare.played import make_table
-from minmargin.compare.scoring import SklearnScoring, resolve_scoring
+from minmargin.compare.scoring import (
+    AVERAGE_PRECISION,
+    Accuracy,
+    Kind,
+    SklearnScoring,
+    positive_class,
+    resolve_scoring,
+)
 from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
 from minmargin.data.reading import Reading
+from minmargin.data.schema import missing_column
 from minmargin.device import Device, DeviceChoice, DeviceLike, check_device, resolve_device
 from minmargin.errors import InputError, listing
 from minmargin.labeled import LabeledSet
@@ -31,7 +42,7 @@ from minmargin.strategies import Strategy, StrategyName, check_strategy, resolve
 DEFAULT_STRATEGIES: tuple[StrategyName, ...] = ("spread", "min-margin", "margin", "random")
 
 # What the results of a draw do not depend on.
-_BY_THE_WAY = {"n_draws", "n_pool", "class_counts"}
+_BY_THE_WAY = {"n_draws", "n_pool", "class_counts", "leading", "positive"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class Plan:
         split: deals the table.
         games: one for each number of rounds.
         n_draws: how often the table is dealt.
+        kind: what models' class scores are, as scorers see them.
         device: where networks are trained.
         settings: all of this in plain values, for people and files.
     """
@@ -49,6 +61,7 @@ class Plan:
     split: Split
     games: tuple[Game, ...]
     n_draws: int
+    kind: Kind
     device: Device
     settings: Mapping[str, Any]
 
@@ -70,6 +83,7 @@ class Plan:
         scoring: Any,
         rounds: Any,
         features: str | Sequence[str] | None,
+        id_column: str | None,
         preprocess: Preprocess,
         reading: Reading | None,
         random_state: Any,
@@ -77,11 +91,17 @@ class Plan:
     ) -> Plan:
         """Return the plan for these arguments of `compare`, or say why it cannot work."""
         given = None if strategies is None else _check_strategies(strategies)
-        scored_by = resolve_scoring(scoring)
+        asked = None if scoring is None else _check_scorings(scoring)
         n_draws = check_count("n_draws", n_draws, least=2, usual=50)
         n_models = check_count("n_models", n_models, least=0, usual=25)
         on = check_device(device)
-        table = LabeledSet.of(X, y, classes=classes, features=features, reading=reading)
+        not_features = [] if id_column is None else [id_column]
+        table = LabeledSet.of(
+            X, y, classes=classes, features=features, not_features=not_features, reading=reading
+        )
+        if id_column is not None:
+            _check_id_column(id_column, table)
+        scorings = _check_scorings(default_scorings(table)) if asked is None else asked
         training = Training.of(
             table,
             learner=learner,
@@ -108,15 +128,17 @@ class Plan:
         for strategy in chosen:  # its own settings may not fit a batch
             for size in {part for each in sizes for n in in_rounds for part in split_evenly(each, n)}:
                 strategy.shortlists(size)
-        if isinstance(scored_by, SklearnScoring):
-            scored_by.rehearse(table, "probabilities" if training.learner.probabilistic else "values")
+        kind: Kind = "probabilities" if training.learner.probabilistic else "values"
+        for each in scorings:
+            if isinstance(each, SklearnScoring):
+                each.rehearse(table, kind)
         game = partial(
             Game,
             _trainer(training, converted),
             batch_sizes=sizes,
             n_models=n_models,
             bootstrap_fraction=training.bootstrap_fraction,
-            scoring=scored_by,
+            scorings=tuple(scorings),
             distinct=None,
         )
         settings = {
@@ -133,12 +155,12 @@ class Plan:
             "bootstrap_fraction": training.bootstrap_fraction,
             "preprocess": preprocess,
             "reading": {} if reading is None else reading.describe(),
-            "scoring": scored_by.name,
+            **_describe_scorings([each.name for each in scorings], table),
             **({} if classes is None else {"classes": [str(name) for name in table.classes.tolist()]}),
             "seed": split.seed,
             **table.describe(),
         }
-        return cls(split, _games(chosen, in_rounds, game), n_draws, _device(training, on), settings)
+        return cls(split, _games(chosen, in_rounds, game), n_draws, kind, _device(training, on), settings)
 
     @property
     def rules(self) -> str:
@@ -148,14 +170,21 @@ class Plan:
         )
 
     def play(self, draw: int) -> pa.Table:
-        """Return the results of a draw, in the columns of `played.SCHEMA`."""
+        """Return the results of a draw, in the columns of `played.schema_for`."""
         deal = self.split.deal(draw)
         tables = []
         for number, game in enumerate(self.games):
             (outcomes,) = game.play([deal], device=self.device)
-            # Without a batch, the model is the same in every game.
-            tables.append(make_table(draw, game.rounds, outcomes[min(number, 1) :]))
+            before, *after = outcomes
+            if number == 0:  # without a batch, models are the same in every game
+                after = [before, rate_guess(deal, game.scorings, self.kind), *after]
+            tables.append(make_table(draw, game.rounds, after, self.scorings))
         return pa.concat_tables(tables)
+
+    @property
+    def scorings(self) -> list[str]:
+        """The names of the scorings."""
+        return [scoring.name for scoring in self.games[0].scorings]
 
 
 def _by_default(training: Training) -> list[Strategy]:
@@ -171,11 +200,40 @@ def _check_strategies(strategies: Any) -> list[Strategy]:
     chosen = [resolve_strategy(strategy) for strategy in as_list(strategies)]
     if not chosen:
         raise InputError("strategies is empty. Name at least one; mm.strategies() lists them.")
-    names = [strategy.name for strategy in chosen]
+    _refuse_repeated("strategies", [strategy.name for strategy in chosen])
+    return chosen
+
+
+def _check_scorings(scoring: Any) -> list[Accuracy | SklearnScoring]:
+    chosen = [resolve_scoring(each) for each in as_list(scoring)]
+    if not chosen:
+        raise InputError("scoring is empty. Name at least one scorer, or leave it out.")
+    _refuse_repeated("scoring", [each.name for each in chosen])
+    return chosen
+
+
+def _refuse_repeated(argument: str, names: Sequence[str]) -> None:
     repeated = [name for place, name in enumerate(names) if name in names[:place]]
     if repeated:
-        raise InputError(f"strategies has {listing(repeated)} twice. Results could not tell them apart.")
-    return chosen
+        raise InputError(f"{argument} has {listing(repeated)} twice. Results could not tell them apart.")
+
+
+def _describe_scorings(names: Sequence[str], table: LabeledSet) -> dict[str, Any]:
+    """Return the settings of scorings: a single name by itself; which one leads; the class that one looks for."""
+    settings: dict[str, Any] = {"scoring": names[0]}
+    if len(names) > 1:
+        settings = {"scoring": list(names), "leading": leading(names, table)}
+    positive = positive_class(table) if AVERAGE_PRECISION in names else None
+    return settings if positive is None else {**settings, "positive": str(table.classes.tolist()[positive])}
+
+
+def _check_id_column(name: str, table: LabeledSet) -> None:
+    if not isinstance(table.rows, nw.DataFrame):
+        raise InputError(
+            f"id_column={name!r} names a column, but the labeled set is an array without column names. Leave it out."
+        )
+    if name not in table.rows.columns:
+        raise missing_column(name, table.rows.columns, "the labeled set")
 
 
 def _convert(training: Training) -> LabeledSet:

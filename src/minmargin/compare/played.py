@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.compare.results import NONE, Outcome
+from minmargin.compare.results import CONSTANT, NONE, Outcome
 from minmargin.compare.statistics import Difference, paired_difference
 
 Floats = NDArray[np.float64]
@@ -45,12 +45,14 @@ class Played(NamedTuple):
         sizes: B batch sizes, ascending.
         scores: (L, B, R) over R draws.
         before: (R,) without any batch.
+        constant: (R,) of a constant guess, NaN in draws that were played without one; None if all were.
     """
 
     lines: list[Line]
     sizes: list[int]
     scores: Floats
     before: Floats
+    constant: Floats | None = None
 
     @classmethod
     def of(cls, table: pa.Table) -> Played:
@@ -62,9 +64,14 @@ class Played(NamedTuple):
         place = {line: number for number, line in enumerate(lines)}
         scores = np.full((len(lines), len(sizes), len(draws)), np.nan)
         scores[[place[name] for name in names], by_size, by_draw] = table["score"].to_numpy()
-        nothing = [line.strategy for line in lines].index(NONE)  # the only line of size 0
-        kept = [number for number in range(len(lines)) if number != nothing]
-        return cls([lines[k] for k in kept], sizes[1:].tolist(), scores[kept, 1:], scores[nothing, 0])
+        without_batch = {
+            line.strategy: of_line[0]
+            for line, of_line in zip(lines, scores, strict=True)
+            if not np.isnan(of_line[0]).all()
+        }
+        before, constant = without_batch[NONE], without_batch.get(CONSTANT)
+        kept = [number for number in range(len(lines)) if not np.isnan(scores[number, 1:]).all()]
+        return cls([lines[k] for k in kept], sizes[1:].tolist(), scores[kept, 1:], before, constant)
 
     @property
     def n_draws(self) -> int:
@@ -91,8 +98,24 @@ class Played(NamedTuple):
         return paired_difference(self.scores[first], self.scores[second])
 
 
-def make_table(draw: int, rounds: int, outcomes: Iterable[Outcome]) -> pa.Table:
-    """Return the results of a draw in the columns of `SCHEMA`."""
-    return pa.Table.from_pylist(
-        [{"draw": draw, "rounds": rounds, **outcome._asdict()} for outcome in outcomes], schema=SCHEMA
-    )
+def schema_for(scorings: Sequence[str]) -> pa.Schema:
+    """Return the columns of results: those of `SCHEMA`, and one more that tells several scorings apart."""
+    return SCHEMA if len(scorings) == 1 else SCHEMA.insert(4, pa.field("scoring", _NAME))
+
+
+def make_table(draw: int, rounds: int, outcomes: Iterable[Outcome], scorings: Sequence[str]) -> pa.Table:
+    """Return the results of a draw, with a row for each outcome and scoring."""
+    rows = [
+        {
+            "draw": draw,
+            "strategy": outcome.strategy,
+            "rounds": rounds,
+            "batch_size": outcome.batch_size,
+            "scoring": name,
+            "score": score,
+            "seconds": outcome.seconds,
+        }
+        for outcome in outcomes
+        for name, score in zip(scorings, outcome.scores, strict=True)
+    ]
+    return pa.Table.from_pylist(rows, schema=schema_for(scorings))

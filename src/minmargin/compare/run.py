@@ -15,8 +15,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from minmargin.checks import check_n_jobs
 from minmargin.compare.comparison import Comparison
+from minmargin.compare.leading import ACCURACY
 from minmargin.compare.plan import Plan
-from minmargin.compare.played import SCHEMA
+from minmargin.compare.played import schema_for
 from minmargin.compare.store import Store
 from minmargin.errors import InputError, warn
 from minmargin.execution import Progress
@@ -68,15 +69,29 @@ def run(plan: Plan, folder: Path | None, *, n_jobs: int | None, progress: Progre
     if store is None:
         results = pa.concat_tables(tables[draw] for draw in sorted(tables))
     else:
-        results = store.read(range(plan.n_draws), SCHEMA)
+        results = store.read(range(plan.n_draws), schema_for(plan.scorings))
     results = results.unify_dictionaries().combine_chunks()
     return Comparison(results, {**plan.settings, "versions": dict(describe_software())})
 
 
 def seed_of(folder: Path | None) -> int | None:
     """Return the seed of the draws that are in a folder; None if there are none yet."""
+    seed = _settings_of(folder).get("seed")
+    return None if seed is None else int(seed)
+
+
+def scoring_of(folder: Path | None) -> str | None:
+    """Return "accuracy" if the draws that are in a folder have no other score, so that they can be taken up.
+
+    Otherwise None, which stands for what is played by default.
+    """
+    return ACCURACY if _settings_of(folder).get("scoring") == ACCURACY else None
+
+
+def _settings_of(folder: Path | None) -> dict[str, Any]:
+    """Return the settings of the draws that are in a folder; none if there are no draws yet."""
     path = None if folder is None else folder / _DRAWS / _SETTINGS
-    return None if path is None or not path.exists() else int(json.loads(path.read_text())["seed"])
+    return {} if path is None or not path.exists() else dict(json.loads(path.read_text()))
 
 
 def _store(plan: Plan, folder: Path) -> Store:

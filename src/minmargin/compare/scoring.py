@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal["probabilities", "logits", "values"]
 
 #: Scores that are shown in percent, and their differences in points.
 _SHARES = {"accuracy", "balanced_accuracy"}
+AVERAGE_PRECISION = "average_precision"
 
 
 class Answers(NamedTuple):
@@ -81,10 +82,18 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class SklearnScoring:
-    """A scorer as scikit-learn has them: a function of a fitted model, rows and labels."""
+    """A scorer as scikit-learn has them: a function of a fitted model, rows and labels.
+
+    Attributes:
+        name: what results call it.
+        scorer: the function.
+        names_positive: whether the classes are handed over as 0 and 1, the positive one, if there are two. The scorer
+            would take the class 1 for it, and refuse others.
+    """
 
     name: str
     scorer: Callable[[Any, Any, Any], Any]
+    names_positive: bool = False
 
     def __call__(self, deal: Deal, answers: Answers) -> float:
         """Return what a model is worth that answers so for the test rows of a deal."""
@@ -102,13 +111,18 @@ class SklearnScoring:
     def _score(self, table: LabeledSet, rows: RowNumbers, answers: Answers) -> float:
         X = take_rows(table.rows, rows)
         native = X.to_native() if isinstance(X, nw.DataFrame) else X
-        model = _Answered(table.classes, native, answers.of_all(len(table.classes)), answers.kind)
+        classes, scores, y = table.classes, answers.of_all(len(table.classes)), table.y[rows]
+        positive = positive_class(table) if self.names_positive else None
+        if positive is not None:
+            classes, scores = np.arange(2), scores[:, [1 - positive, positive]]
+            y = (table.codes[rows] == positive).astype(np.intp)
+        model = _Answered(classes, native, scores, answers.kind)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", UndefinedMetricWarning
-                )  # a score that is no number is refused
-                return float(self.scorer(model, native, table.y[rows]))
+                # A score that is no number is refused, and a class without test rows counts for nothing.
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+                warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
+                return float(self.scorer(model, native, y))
         except Exception as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise self._failure(f"failed ({type(error).__name__}: {reason})", table, rows) from error
@@ -134,13 +148,21 @@ def resolve_scoring(scoring: Any) -> Accuracy | SklearnScoring:
                 f"scoring={scoring!r} is not a scorer of scikit-learn.{nearest(scoring, names)} "
                 "sklearn.metrics.get_scorer_names() lists them."
             )
-        return SklearnScoring(scoring, get_scorer(scoring))
+        return SklearnScoring(scoring, get_scorer(scoring), names_positive=scoring == AVERAGE_PRECISION)
     if not callable(scoring):
         raise InputError(
             f"scoring={scoring!r} is neither the name of a scikit-learn scorer nor a function of a fitted model, rows "
             "and labels."
         )
     return SklearnScoring(_name_of(scoring), scoring)
+
+
+def positive_class(table: LabeledSet) -> int | None:
+    """Return the code of the class that average precision looks for: of two, the one named 1, or else the rarer."""
+    names = table.classes.tolist()
+    if len(names) != 2:
+        return None
+    return names.index(1) if 1 in names else int(table.counts[1] <= table.counts[0])
 
 
 def is_share(scoring: str) -> bool:

@@ -76,7 +76,7 @@ def show_curves(table: pa.Table, scoring: str, words: Words) -> ShownTable:
         ]
         for row in table.to_pylist()
     ]
-    title = f"Mean test {scoring.replace('_', ' ')}, by the number of labels added"
+    title = f"Mean test {scoring}, by the number of labels added"
     return ShownTable(
         table, ScoreTable(title, ["strategy", "labels", "draws", "mean", "95% interval"], rows, "")
     )
@@ -98,6 +98,17 @@ def show_differences(table: pa.Table, title: str, words: Words) -> ShownTable:
     unit = f" in {words.unit}" if words.unit else ""
     note = f"Differences{unit} within the same draws; p-values after Holm's correction over all rows."
     return ShownTable(table, ScoreTable(title, HEADINGS, rows, note))
+
+
+def join_tables(tables: Mapping[str, ShownTable], title: str, note: str) -> ShownTable:
+    """Return the tables of several scorings as one, with a first column that says which."""
+    rows = [[name, *row] for name, table in tables.items() for row in table.shown.rows]
+    headings = ["score", *next(iter(tables.values())).shown.headings]
+    parts = []
+    for name, table in tables.items():
+        arrow = table.to_arrow()
+        parts.append(arrow.add_column(0, "scoring", pa.array([name] * len(arrow), pa.string())))
+    return ShownTable(pa.concat_tables(parts), ScoreTable(title, headings, rows, note))
 
 
 def as_pandas(table: pa.Table) -> Any:

@@ -14,6 +14,8 @@ from minmargin.compare.words import Words
 from minmargin.tables import html_table, text_table
 
 CLEAR = "*"
+#: What people call the constant guess.
+GUESS = "constant guess"
 
 
 class ScoreTable(NamedTuple):
@@ -47,7 +49,8 @@ def score_table(played: Played, scoring: str, words: Words) -> ScoreTable:
     """Return mean scores by batch size, and how far ahead of the reference each line is."""
     to = reference(played)
     others = [line for line in played.lines if line != to]
-    rows = [["0", words.score(played.before.mean()), *("" for _ in others)]]
+    empty = ["" for _ in others]
+    rows = [["0", words.score(played.before.mean()), *empty]]
     rows += [
         [f"{size:,}", words.score(played.of_line(to)[place].mean())]
         for place, size in enumerate(played.sizes)
@@ -62,13 +65,15 @@ def score_table(played: Played, scoring: str, words: Words) -> ScoreTable:
         rows[1 + place].append(
             f"{score} ({words.number(lead, signed=True)} ± {words.number(high - lead)}){mark}"
         )
+    if played.constant is not None:
+        rows.insert(0, [GUESS, words.score(np.nanmean(played.constant)), *empty])
     unit = f", in {words.unit}" if words.unit else ""
     note = (
         f"In brackets: how far ahead of {to.strategy} in the same draws{unit}, and half of the 95% interval; "
         f"{CLEAR} marks what is clear after Holm's correction."
     )
     return ScoreTable(
-        f"Mean test {scoring.replace('_', ' ')} over {played.n_draws:,} draws, by the number of labels added",
+        f"Mean test {scoring} over {played.n_draws:,} draws, by the number of labels added",
         ["labels", str(to), *map(str, others)],
         rows,
         note if others else "",
