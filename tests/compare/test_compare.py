@@ -104,7 +104,7 @@ def test_any_learner_can_be_played_and_repeats_itself(learner):
 def test_networks_can_be_played():
     pytest.importorskip("torch")
     found = compare(learner=mm.MLPLearner(hidden=(8,), epochs=10), n_draws=2, device="cpu")
-    assert found.to_pandas()["score"].min() > 0.6
+    assert found.to_pandas().query("strategy != 'constant'")["score"].min() > 0.7
 
 
 def test_texts_can_be_played():

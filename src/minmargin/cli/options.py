@@ -175,7 +175,7 @@ LearnerOptions = Annotated[
     typer.Option(
         "--learner-option",
         metavar="NAME=VALUE",
-        help="A setting of a learner with a name, such as C=auto; repeat for more.",
+        help="A setting of a learner with a name, such as C=auto or class_weight=balanced; repeat for more.",
     ),
 ]
 
