@@ -22,7 +22,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 
 # By exact version: a range fetches a newer build of torch, with gigabytes of CUDA packages.
 $(VENV)/installed-torch: $(VENV)/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 triton==3.9.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 triton==3.9.0 safetensors==0.8.0
 	@touch $@
 
 setup: $(VENV)/installed-dev  ## make .venv with the package and all development tools
@@ -54,10 +54,10 @@ test-shared: $(VENV)/installed-dev  ## run the tests on real data, which lies in
 TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/learners/test_module_errors.py tests/learners/test_named_inputs.py tests/property/test_network_screens.py tests/strategies/test_greedy_device.py \
 	tests/test_device.py tests/data/test_torch_data.py tests/pools/test_exclude.py::test_networks tests/compare/test_compare.py tests/compare/test_game.py \
-	tests/experiments/paper/test_run.py tests/experiments/study/test_running.py tests/committee/storage/test_torch_learners.py tests/committee/storage/test_modules.py tests/contract/test_network_learners.py \
+	tests/experiments/paper/test_run.py tests/experiments/study/test_running.py tests/committee/storage/test_torch_learners.py tests/committee/storage/test_modules.py tests/committee/storage/test_state_dicts.py tests/contract/test_network_learners.py \
 	tests/test_package.py::test_importing_the_package_loads_no_optional_library_until_a_name_needs_it docs/networks.md docs/howto/transformers.md \
 	src/minmargin/compute/gpu src/minmargin/compute/networks src/minmargin/learners/networks
-TORCH_CODE := src/minmargin/committee/storage/modules.py,src/minmargin/compute/gpu/*,src/minmargin/compute/networks/*,src/minmargin/learners/networks/*,src/minmargin/learners/m*.py
+TORCH_CODE := src/minmargin/committee/storage/modules.py,src/minmargin/committee/storage/state_dicts.py,src/minmargin/compute/gpu/*,src/minmargin/compute/networks/*,src/minmargin/learners/networks/*,src/minmargin/learners/m*.py
 
 test-torch: $(VENV)/installed-torch  ## install torch and run the tests that need it; fails below 95% coverage of networks
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report= $(TORCH_TESTS)

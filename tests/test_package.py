@@ -24,6 +24,7 @@ SOURCE = Path(mm.__file__).parent
 # Extras, and what a selection loads when it needs it.
 OPTIONAL = [
     "torch",
+    "safetensors",
     "dask",
     "ray",
     "pyspark",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 import minmargin as mm
-from minmargin.committee.storage import index
+from committee.storage.tampering import mutated, seal
 from minmargin.committee.storage.packed import pack_arrays
 from minmargin.committee.storage.saved import parse_npy
 
@@ -42,32 +41,6 @@ def saved(kind, one, tmp_path):
         return loaded.score(pool, n_jobs=1), expected, loaded.select(pool, 5, strategy="k-centers", n_jobs=1)
 
     return folder, load
-
-
-def seal(folder, change=lambda content: None):
-    """Write the JSON file anew, with checksums that are right again, as someone who means harm would."""
-    path = folder / "committee.json"
-    written = json.loads(path.read_text())
-    content = written["content"]
-    for name in content["files"]:
-        data = (folder / name).read_bytes()
-        content["files"][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    change(content)
-    path.write_text(json.dumps({**written, "sha256": index._checksum(content)}))
-
-
-def mutated(data, rng):
-    """Return a file with a bit flipped, cut short, or with bytes left out, doubled or overwritten."""
-    at, length = int(rng.integers(len(data))), int(rng.choice([1, 2, 8, 100]))
-    before, after = data[:at], data[at + length :]
-    flipped = bytes([data[at] ^ (1 << int(rng.integers(8)))])
-    return [
-        before + flipped + data[at + 1 :],
-        before,
-        before + after,
-        data[: at + length] + data[at:],
-        before + rng.bytes(length) + after,
-    ][int(rng.integers(5))]
 
 
 def test_a_mutated_file_gives_an_error_that_names_it_or_the_right_answer(saved):

@@ -22,7 +22,7 @@ _PLAIN_VERSION = 1
 
 # A committee of a million named columns has an index of about 200 MB.
 _LARGEST_INDEX = 1 << 29
-_FILE_NAME = re.compile(r"[a-z0-9_]+\.(npy|json|skops)")
+_FILE_NAME = re.compile(r"[a-z0-9_]+\.(npy|json|skops|safetensors)")
 
 
 def write_index(content: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:

@@ -1,70 +1,75 @@
-"""Torch modules: their tensors as arrays, and the name of the function that makes them, which is not called unasked."""
+"""Torch modules: a state dict for each, and the name of the function that makes them, which is not called unasked."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minmargin.committee.storage.damage import Fields, damaged
 from minmargin.committee.storage.index import INDEX
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
+from minmargin.committee.storage.state_dicts import (
+    REFUSED,
+    describe_state,
+    first_difference,
+    pack_state,
+    require_safetensors,
+    unpack_state,
+)
 from minmargin.data.intake import Intake
-from minmargin.device import require_torch, resolve_device
+from minmargin.device import resolve_device
 from minmargin.errors import InputError
 from minmargin.learners.networks.factories import FactoryName, import_factory
 from minmargin.learners.networks.module_rows import ModuleRows, NamedIntake, NamedRows, RowMaker
 from minmargin.learners.networks.module_scorer import ModuleScorer
 from minmargin.learners.networks.stopping import Reached
 
-_TENSORS = ["b", "i", "u", "f2", "f4", "f8"]
-_REFUSED = "A committee of torch modules cannot be saved"
-
 
 def pack_modules(scorer: ModuleScorer) -> Packed:
-    """Return the tensors of trained modules as files, or say why they cannot be saved."""
-    base, *members = [_state(module) for module in (scorer.base, *scorer.members)]
-    arrays = {}
-    for place, (name, array) in enumerate(base.items()):
-        theirs = [state.get(name) for state in members]
-        if any(other is None or other.shape != array.shape for other in theirs):
-            raise InputError(f"{_REFUSED}: the factory made modules whose {name!r} has several shapes.")
-        arrays[f"base_state_{place}"] = array
-        arrays[f"member_state_{place}"] = np.array(theirs, dtype=array.dtype).reshape(-1, *array.shape)
+    """Return trained modules as files, a state dict for each, or say why they cannot be saved."""
+    _check_alike(scorer)
+    names, models = _file_names(scorer.n_members), (scorer.base, *scorer.members)
+    files = {name: pack_state(module) for name, module in zip(names, models, strict=True)}
     rows: dict[str, Any] | None = None
     if isinstance(scorer.rows, RowMaker):
         maker = scorer.rows
         rows = {"shape": list(maker.shape), "dtype": maker.dtype, "standardized": maker.standard is not None}
         if maker.standard is not None:
-            arrays |= dict(zip(("rows_mean", "rows_scale"), maker.standard, strict=True))
+            files |= pack_arrays(dict(zip(("rows_mean", "rows_scale"), maker.standard, strict=True)))
     named = scorer.made_by
     description = {
         "kind": "modules",
         "factory": None if named is None else named._asdict(),
-        "state": list(base),
         "rows": rows,
         "trained": scorer.path,
         "reached": None if scorer.reached is None else [_described(each) for each in scorer.reached],
     }
-    return Packed(description, pack_arrays(arrays))
+    return Packed(description, files)
 
 
-def _state(module: Any) -> dict[str, NDArray[Any]]:
-    torch = require_torch("Saving a committee of modules")
-    arrays = {}
-    for name, value in module.state_dict().items():
-        if not isinstance(value, torch.Tensor):
-            raise InputError(f"{_REFUSED}: their state {name!r} is a {type(value).__name__} and no tensor.")
-        if value.dtype == torch.bfloat16 or value.is_complex():
-            kind = str(value.dtype).split(".")[-1]
-            raise InputError(f"{_REFUSED}: {name!r} is {kind}, which has no array. Use module.float().")
-        arrays[name] = value.detach().cpu().numpy()
-    return arrays
+def _check_alike(scorer: ModuleScorer) -> None:
+    """Raise an error unless all modules have the same tensors: one factory has to make them again."""
+    base = describe_state(scorer.base.state_dict())
+    for k, member in enumerate(scorer.members):
+        theirs = describe_state(member.state_dict())
+        odd = first_difference(base, theirs)
+        if odd is not None:
+            raise InputError(
+                f"{REFUSED}: {odd!r} is {base.get(odd, 'missing')} in the base, and {theirs.get(odd, 'missing')} in "
+                f"member {k}. Use a factory that makes the same layers each time."
+            )
+
+
+def _file_names(n_models: int) -> Iterator[str]:
+    """Return the names of the files of the base and the members, which sort as the members do."""
+    yield "base.safetensors"
+    width = max(2, len(str(n_models - 1)))
+    yield from (f"member_{k:0{width}d}.safetensors" for k in range(n_models))
 
 
 def _described(reached: Reached | None) -> dict[str, Any] | None:
@@ -94,53 +99,25 @@ def unpack_modules(
     made_by = _read_name(description)
     make = factory or _trusted_factory(saved, made_by, trusted)
     rows = _read_rows(saved, description, intake, n_columns)
-    names = description.each("state", str)
     n_models = saved.content.size("n_models")
-    base = [saved.array(f"base_state_{place}", _TENSORS) for place in range(len(names))]
-    members = [
-        saved.array(f"member_state_{place}", _TENSORS, (n_models, *array.shape))
-        for place, array in enumerate(base)
-    ]
     reached = _read_reached(description, n_models)
-    require_torch("Loading a committee of modules")
+    require_safetensors("Loading a committee of torch modules")  # before the factory is called
     from minmargin.learners.networks import modules  # noqa: PLC0415 - imports torch
 
     on = resolve_device("auto")
     few = modules.as_tensors(rows.make(np.zeros((2, n_columns))), on)
     module = modules.make_module(make, np.random.SeedSequence(0), few, on)
     modules.check_outputs(module, few, 2, n_classes)
-    states = [dict(zip(names, base, strict=True))]
-    states += [
-        {name: array[k, ...] for name, array in zip(names, members, strict=True)} for k in range(n_models)
-    ]
-    loaded = [_load(copy.deepcopy(module), state) for state in states]
+    loaded = [_load(saved, name, module) for name in _file_names(n_models)]
     return ModuleScorer(loaded[0], loaded[1:], rows, on, description.get("trained", str), reached, made_by)
 
 
-def _load(module: Any, state: dict[str, NDArray[Any]]) -> Any:
-    """Return a module with saved tensors, which must be those that it has."""
-    torch = require_torch("Loading a committee of modules")
-    wanted = {name: torch.as_tensor(array) for name, array in state.items()}
-    fix = "Give the function that made the modules which were saved."
-    theirs = module.state_dict()
-    odd = sorted(set(theirs) ^ set(wanted))
-    if odd:
-        raise InputError(
-            f"The factory makes a {type(module).__name__} with other tensors than those that were saved: {odd[0]!r} is "
-            f"only in one of them. {fix}"
-        )
-    for name, tensor in wanted.items():
-        have, saved = _shown(theirs[name]), _shown(tensor)
-        if have != saved:
-            raise InputError(
-                f"The factory makes a {type(module).__name__} whose {name!r} is {have}, and {saved} was saved. {fix}"
-            )
-    module.load_state_dict(wanted)
+def _load(saved: Saved, name: str, made: Any) -> Any:
+    """Return a copy of the module that the factory made, with the tensors of a file."""
+    state = unpack_state(saved, name, made)
+    module = copy.deepcopy(made)
+    module.load_state_dict(state)
     return module.eval().requires_grad_(requires_grad=False)
-
-
-def _shown(tensor: Any) -> str:
-    return f"{str(tensor.dtype).split('.')[-1]} of shape {tuple(tensor.shape)}"
 
 
 def _trusted_factory(saved: Saved, made_by: FactoryName | None, trusted: Sequence[str]) -> Callable[[], Any]:

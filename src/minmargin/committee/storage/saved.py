@@ -39,14 +39,13 @@ class Saved:
             raise InputError(f"There is no folder {str(folder)!r}. Give the one that committee.save wrote.")
         return cls(folder, read_index(folder))
 
+    def size(self, name: str) -> int:
+        """Return how many bytes a file had when it was saved. More are never read."""
+        return self._recorded(name).size("bytes")
+
     def read(self, name: str) -> bytes:
         """Return the content of a file that is exactly what was saved."""
-        path = self.folder / name
-        files = self.content.inner("files")
-        if name not in files.names:
-            raise self.content.wrong(f"it does not list {name!r}")
-        recorded = files.inner(name)
-        size = recorded.size("bytes")
+        path, recorded, size = self.folder / name, self._recorded(name), self.size(name)
         content = read_bounded(path, size)
         if len(content) != size:
             raise damaged(path, f"it has {len(content):,} bytes and {size:,} were saved")
@@ -85,6 +84,12 @@ class Saved:
         except (ValueError, RecursionError) as error:
             raise damaged(path, "it is not JSON") from error
         return Fields(values, path)
+
+    def _recorded(self, name: str) -> Fields:
+        files = self.content.inner("files")
+        if name not in files.names:
+            raise self.content.wrong(f"it does not list {name!r}")
+        return files.inner(name)
 
 
 def parse_npy(content: bytes, path: Path) -> NDArray[Any]:
