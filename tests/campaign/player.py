@@ -1,7 +1,8 @@
 """A program whose children play a campaign and are killed while they do.
 
-It reads on standard input how each shall die, a number (see `die_at`) or 0, and starts the child, whose number it says,
-which says what has returned, and whose end it says. Only the first child pays for the start of Python and the imports.
+It reads on standard input in which folder each plays and how it shall die: see `Touches` and `die_after`; 0 is never.
+It starts the child, which says what has returned, and says how it ended. Only the first child pays for the start of
+Python and the imports.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -21,18 +23,28 @@ def say(what: str, **more: object) -> None:
     print(json.dumps({"done": what, **more}), flush=True)  # noqa: T201 - the test reads it
 
 
-def die_at(number: int, folder: Path) -> None:
-    """Have this process killed when it is about to touch the campaign's files for the given time."""
-    touched = 0
+class Touches:
+    """Counts how often this process touches the campaign's files, and kills it before it does for the n-th time."""
 
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal touched
-        if event in {"open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect"}:
-            touched += str(folder) in " ".join(map(str, arguments))
-            if touched == number:
+    def __init__(self, folder: Path, die_at: int) -> None:
+        self.folder, self.die_at, self.number = str(folder), die_at, 0
+        sys.addaudithook(self.watch)
+
+    def watch(self, event: str, arguments: tuple[object, ...]) -> None:
+        touching = event in {"open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect"}
+        if touching and self.folder in " ".join(map(str, arguments)):
+            self.number += 1
+            if self.number == self.die_at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.addaudithook(watch)
+
+def die_after(seconds: float) -> None:
+    """Have the kernel end this process, wherever it is, when it has computed for so long.
+
+    SIGPROF, which nobody handles, ends it as SIGKILL does. On a busy machine a process waits, and the clock of its own
+    computing with it.
+    """
+    signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def main(folder: Path, truth: dict[str, str], n_rounds: int, learner: str) -> None:
@@ -52,7 +64,6 @@ def main(folder: Path, truth: dict[str, str], n_rounds: int, learner: str) -> No
             random_state=0,
             **more,
         )
-    say("ready")
     while campaign.n_rounds < n_rounds or campaign.status(n_jobs=1).unlabeled:
         if not campaign.status(n_jobs=1).unlabeled:
             told = (
@@ -63,7 +74,6 @@ def main(folder: Path, truth: dict[str, str], n_rounds: int, learner: str) -> No
         for some in (ids[:2], ids):
             campaign.add_labels({each: truth[each] for each in some}, n_jobs=1)
             say("add_labels", ids=some)
-    say("finished")
 
 
 def warm_up() -> None:
@@ -73,15 +83,15 @@ def warm_up() -> None:
 
 
 if __name__ == "__main__":
-    folder, truth, n_rounds = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3])
-    learner = sys.argv[4]
+    truth, n_rounds, learner = json.loads(Path(sys.argv[1]).read_text()), int(sys.argv[2]), sys.argv[3]
     warm_up()
     for line in sys.stdin:
+        told = json.loads(line)
         child = os.fork()
         if not child:
-            say("start", process=os.getpid())
-            if int(line):
-                die_at(int(line), folder)
-            main(folder, truth, n_rounds, learner)
+            touches = Touches(Path(told["folder"]), told["die_at"])
+            die_after(told["die_after"])
+            main(Path(told["folder"]), truth, n_rounds, learner)
+            say("finished", touches=touches.number, seconds=time.process_time())
             os._exit(0)
         say("end", status=os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -30,9 +28,9 @@ N_ROUNDS = 4
 class Players:
     """Processes that play a campaign, one after the other."""
 
-    def __init__(self, folder: Path, learner: str) -> None:
+    def __init__(self, learner: str) -> None:
         Path("truth.json").write_text(json.dumps(TRUTH))
-        command = [sys.executable, str(PLAYER), str(folder), "truth.json", str(N_ROUNDS), learner]
+        command = [sys.executable, str(PLAYER), "truth.json", str(N_ROUNDS), learner]
         self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> Self:
@@ -42,25 +40,22 @@ class Players:
         self.program.kill()
         self.program.communicate()
 
-    def play(self, die_at: int = 0, kill_after: float | None = None) -> tuple[int, list[dict[str, object]]]:
-        """Return how a process ended, and what it had said; `kill_after`: seconds after it first said something."""
+    def play(self, folder: Path, die_at: int = 0, die_after: float = 0.0) -> tuple[int, list[dict[str, Any]]]:
+        """Return how a process ended, and what it had said."""
         assert self.program.stdin is not None
         assert self.program.stdout is not None
-        self.program.stdin.write(f"{die_at}\n")
+        told = {"folder": str(folder), "die_at": die_at, "die_after": die_after}
+        self.program.stdin.write(json.dumps(told) + "\n")
         self.program.stdin.flush()
-        said: list[dict[str, object]] = []
+        said: list[dict[str, Any]] = []
         for line in self.program.stdout:
             said.append(json.loads(line))
             if said[-1]["done"] == "end":
                 break
-            if said[-1]["done"] == "ready" and kill_after is not None:
-                time.sleep(kill_after)
-                with suppress(ProcessLookupError):  # it may have finished
-                    os.kill(int(str(said[0]["process"])), signal.SIGKILL)
-        return int(str(said[-1]["status"])), said[1:-1]
+        return said[-1]["status"], said[:-1]
 
 
-def check(folder: Path, said: list[dict[str, object]]) -> None:
+def check(folder: Path, said: list[dict[str, Any]]) -> None:
     """Assert that the journal and the files agree, and that nothing that was said to be done is lost."""
     if not (folder / "settings.json").exists():  # killed before the campaign had begun
         assert not said
@@ -91,20 +86,38 @@ def test_killed_at_any_moment_a_campaign_is_whole_and_goes_on(here, learner):
         frame = pd.DataFrame(members, columns=[f"p_{name}" for name in CLASSES]).assign(row_id=IDS)
         frame[::-1].to_parquet(f"predicted-{number}.parquet")
     moments = random.Random(0)  # noqa: S311 - when to kill, not a secret
-    folder, said, n_killed = Path("flowers"), [], 0
-    with Players(folder, learner) as players:
-        for turn in range(14):
+    deaths = []
+    with Players(learner) as players:
+        status, said = players.play(Path("measured"))
+        assert status == 0
+        whole = said[-1]
+        # A process that is not killed ends its campaign. The next begins another, where it has more to do than it is
+        # given, so that at least every other process is killed. Campaigns begin with either way to die in turns.
+        n_ended, n_killed, said = 0, 0, []
+        for _ in range(14):
+            folder = Path(f"flowers-{n_ended}")
             # In turns: before it touches a file for the n-th time, and at any time, be it in a transaction.
-            if turn % 2 == 0:
-                status, lines = players.play(die_at=moments.randint(1, 60))
+            if (n_ended + n_killed) % 2 == 0:
+                status, lines = players.play(folder, die_at=moments.randint(1, whole["touches"]))
             else:
-                status, lines = players.play(kill_after=moments.uniform(0.0, 0.6))
-            n_killed += status == -signal.SIGKILL
+                status, lines = players.play(folder, die_after=moments.uniform(0.001, whole["seconds"] / 2))
+            deaths.append(status)
             said += lines
             check(folder, said)
-        assert n_killed >= 7
-        assert players.play()[0] == 0
+            n_killed += 1
+            if status == 0:
+                check_finished(folder)
+                n_ended, n_killed, said = n_ended + 1, 0, []
+        assert {-signal.SIGKILL, -signal.SIGPROF} <= set(deaths) <= {-signal.SIGKILL, -signal.SIGPROF, 0}
+        assert all(one or other for one, other in pairwise(deaths))
+        folder = Path(f"flowers-{n_ended}")
+        assert players.play(folder)[0] == 0
     check(folder, said)
+    check_finished(folder)
+
+
+def check_finished(folder: Path) -> None:
+    """Assert that a campaign has all its rounds, and no file besides theirs."""
     assert mm.Campaign.open(folder).n_rounds == N_ROUNDS
     kinds = sorted(path.suffix for path in (folder / "batches").iterdir())
     assert kinds == [".csv"] * N_ROUNDS + [".parquet"] * N_ROUNDS
