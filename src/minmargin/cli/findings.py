@@ -18,7 +18,7 @@ from minmargin.manifest import describe_software
 
 #: The extras: what each is for, and the packages that it brings, as they are imported and as they are installed.
 EXTRAS: dict[str, tuple[str, dict[str, str]]] = {
-    "torch": ("neural committees, GPUs", {"torch": "torch"}),
+    "torch": ("neural committees, GPUs", {"torch": "torch", "safetensors": "safetensors"}),
     "report": ("reports and figures", {"matplotlib": "matplotlib", "jinja2": "jinja2"}),
     "label-studio": ("labeling in Label Studio", {"label_studio_sdk": "label-studio-sdk"}),
     "data": ("public data sets", {"pooch": "pooch"}),
