@@ -12,7 +12,7 @@ from minmargin.errors import InputError, MissingExtraError, listing
 REFUSED = "A committee of torch modules cannot be saved"
 _SAVING, _LOADING = "Saving a committee of torch modules", "Loading a committee of torch modules"
 
-# Those that every version of safetensors knows.
+# Those that every version of safetensors from 0.6 on knows.
 _TYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "bfloat16", "float32", "float64"),
