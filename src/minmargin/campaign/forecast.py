@@ -1,0 +1,197 @@
+"""Forecasts: how many more labels one more point of accuracy takes, as far as the measured accuracies can tell.
+
+The accuracy of a model with n labels is taken to be a - b n^-c, with a <= 1, b >= 0 and c between 0.2 and 1: learning
+curves mostly look so, once there are some labels (Cortes et al. 1994; Viering and Loog 2023). `now` being the labels of
+now, and B = b now^-c what can still be gained, m more labels gain
+
+    B (1 - (1 + m / now)^-c).
+
+So for every m and c there is one B with which m labels gain just one point, and the best a for it is a mean. How well
+the curve then fits is a sum of squares, over the variances of the measured accuracies. Its least over c is the profile
+of m. The forecast is the m that fits best, and its interval holds every m that fits nearly as well: the profile
+likelihood interval. If the points scatter more than their rows explain, it is widened accordingly. That no number of
+labels may be enough, B being too small, is one of the curves that are compared.
+
+Accuracies measured on the same held-out rows err alike, which moves a curve and hardly bends it. They are taken as
+independent, and the interval is then too wide rather than too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: One point.
+GAIN = 0.01
+#: How often a forecast's interval should hold the truth.
+LEVEL = 0.8
+#: A curve has three numbers: with fewer points than this, any curve fits.
+LEAST_POINTS = 4
+
+_MOST_SPREAD = 10.0  # between the ends of an interval that is worth telling
+_EXPONENTS = np.geomspace(0.2, 1.0, 80)
+_SHARES = np.geomspace(1e-3, 1e3, 1381)  # m / now, in steps of one percent
+
+
+class Point(NamedTuple):
+    """A measured accuracy: how many rows were right with so many labels, and how many were tried."""
+
+    labels: int
+    correct: int
+    tested: int
+
+
+class Curve(NamedTuple):
+    """a - b n^-c: the accuracy with n labels."""
+
+    a: float
+    b: float
+    c: float
+
+    def at(self, labels: float) -> float:
+        """Return the accuracy with so many labels."""
+        return float(self.a - self.b * labels**-self.c)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How many more labels one more point of accuracy takes.
+
+    Attributes:
+        now: how many labels there are.
+        labels: how many more it takes, at best guess; None if no number of them, by the curve that fits best.
+        low: it takes at least so many.
+        high: and at most so many; None if there is no telling, or none are enough.
+    """
+
+    now: int
+    labels: int | None
+    low: int
+    high: int | None
+
+    @property
+    def tells(self) -> bool:
+        """Whether the interval is narrow enough to go by."""
+        return self.high is not None and self.high <= _MOST_SPREAD * self.low
+
+    @property
+    def far(self) -> bool:
+        """Whether one more point takes more labels than there are, even at best."""
+        return self.low >= self.now
+
+    @property
+    def sentence(self) -> str:
+        """The forecast in words."""
+        if self.tells and self.labels is not None and self.high is not None:
+            low, high = _rounded(self.low), _rounded(self.high)
+            return (
+                f"Forecast: about {_rounded(self.labels):,} more labels for one more point of accuracy "
+                f"({low:,} to {high:,}, {LEVEL:.0%} interval)."
+            )
+        if self.far:
+            return f"Forecast: one more point of accuracy takes more than {_rounded(self.low):,} more labels."
+        return "Forecast: cannot tell yet how many labels one more point of accuracy takes."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        return {
+            "gain": GAIN,
+            "level": LEVEL,
+            "labels": self.labels,
+            "low": self.low,
+            "high": self.high,
+            "tells": self.tells,
+            "sentence": self.sentence,
+        }
+
+
+def fit_curve(points: Sequence[Point]) -> Curve:
+    """Return the curve that fits measured accuracies best, each weighted by how exact it is."""
+    from scipy.optimize import lsq_linear  # noqa: PLC0415 - slow to import
+
+    labels, accuracies, weights = _arrays(points)
+    scale = labels.max()
+    best, curve = math.inf, Curve(0.0, 0.0, 1.0)
+    for c in _EXPONENTS:
+        design = np.column_stack([np.ones(len(labels)), -((labels / scale) ** -c)])
+        root = np.sqrt(weights)
+        found = lsq_linear(design * root[:, np.newaxis], accuracies * root, ([0.0, 0.0], [1.0, np.inf]))
+        if found.cost < best:
+            a, b = found.x
+            best, curve = float(found.cost), Curve(float(a), float(b * scale**c), float(c))
+    return curve
+
+
+def make_forecast(points: Sequence[Point], now: int) -> Forecast | None:
+    """Return how many labels beyond `now` one more point takes; None if there are too few points to tell."""
+    known = [each for each in points if each.tested]
+    if len({each.labels for each in known}) < LEAST_POINTS:
+        return None
+    labels, accuracies, weights = _arrays(known)
+    misfits, never = _profile(labels / now, accuracies, weights)
+    least = min(float(misfits.min()), never)
+    scatter = max(1.0, least / (len(known) - 3))
+    most = least + scatter * NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2
+    fit = np.flatnonzero(misfits <= most)
+    # If only curves fit that never gain a point, it takes more labels than any that were tried.
+    low, high = (fit[0], fit[-1]) if len(fit) else (len(_SHARES) - 1, len(_SHARES) - 1)
+    bounded = len(fit) > 0 and never > most and high < len(_SHARES) - 1
+    best = None if never < misfits.min() else _more(now, int(misfits.argmin()))
+    return Forecast(now, best, _more(now, int(low)), _more(now, int(high)) if bounded else None)
+
+
+def _profile(
+    shares: NDArray[np.float64], accuracies: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Return how badly the best curve fits that gains a point with each number of labels, and the best that never does.
+
+    `shares` are the labels of each point, as parts of those of now.
+    """
+    misfits, never = np.full(len(_SHARES), np.inf), math.inf
+    for c in _EXPONENTS:
+        falls = shares**-c  # what each point lacks, in units of what can still be gained
+        gained = 1.0 - (1.0 + _SHARES) ** -c
+        misfits = np.minimum(misfits, _misfit(GAIN / gained, falls, accuracies, weights))
+        never = min(never, float(_misfit(np.linspace(0.0, GAIN, 101), falls, accuracies, weights).min()))
+    return misfits, never
+
+
+def _misfit(
+    to_gain: NDArray[np.float64],
+    falls: NDArray[np.float64],
+    accuracies: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the weighted squares by which a - to_gain * falls misses the accuracies, with the best a for each."""
+    limits = accuracies + to_gain[:, np.newaxis] * falls
+    best = np.minimum(limits @ weights / weights.sum(), 1.0)
+    return np.asarray(((limits - best[:, np.newaxis]) ** 2) @ weights)
+
+
+def _arrays(
+    points: Sequence[Point],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the labels, the accuracies, and one over the variance of each of these."""
+    labels, correct, tested = np.array(points, dtype=np.float64).T
+    # One more row of either kind: a variance of zero would be a certainty that nobody has.
+    likely = (correct + 1) / (tested + 2)
+    return labels, correct / tested, tested / (likely * (1 - likely))
+
+
+def _more(now: int, place: int) -> int:
+    return max(1, round(now * float(_SHARES[place])))
+
+
+def _rounded(number: int) -> int:
+    """Return a number with two digits that count.
+
+    >>> [_rounded(n) for n in (7, 94, 1234, 98_765)]
+    [7, 94, 1200, 99000]
+    """
+    return int(float(f"{number:.2g}"))
