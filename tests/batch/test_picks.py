@@ -79,7 +79,7 @@ def test_a_loop_gives_the_picks_as_the_files_have_them(tmp_path: Path) -> None:
     )
     records = [{**vars(each), "pool_score": each.kept["score"], "a": each.kept["a"]} for each in batch]
     for record in records:
-        del record["kept"]
+        del record["kept"], record["audit"]  # which only files of batches with an audit have
     assert records == batch.to_arrow().to_pylist()
 
 

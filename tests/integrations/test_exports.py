@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -128,6 +130,34 @@ def test_without_predictions_the_reason_names_no_class():
     assert [item.reason for item in showing.items(predictions=False)] == [
         f"Row {rank} of 5, the most useful first." for rank in range(1, 6)
     ]
+
+
+def test_annotators_see_no_guess_of_a_row_that_the_model_is_audited_by(tmp_path: Path):
+    batch = replace(made_up_batch(4), audit=np.array([False, False, True, True]))
+    items = list(Showing.of(batch, text_column="text").items())
+    assert [item.reason.startswith("The model's guess") for item in items] == [True, True, False, False]
+    assert items[2].reason == "Row 3 of 4."
+    tasks = json.loads(write(tmp_path, "label-studio", batch, text_column="text").read_text())
+    assert ["predictions" in task for task in tasks] == [True, True, False, False]
+    assert ["predicted" in task["data"] for task in tasks] == [True, True, False, False]
+    assert tasks[2]["data"]["label_type"] == "str"
+    choices = lines(write(tmp_path, "prodigy", batch, text_column="text"))
+    assert ["accept" in choice for choice in choices] == [True, True, False, False]
+    documents = lines(write(tmp_path, "doccano", batch, text_column="text"))
+    assert [len(document["label"]) for document in documents] == [1, 1, 0, 0]
+    assert ["predicted" in document for document in documents] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl", ".feather"])
+def test_a_file_keeps_which_rows_are_of_an_audit(tmp_path: Path, suffix: str):
+    kept = {"text": list("abcd"), "audit": list("efgh")}
+    batch = replace(made_up_batch(4, kept=kept), audit=np.array([False, False, True, True]))
+    read = read_batch(batch.write(tmp_path / f"batch{suffix}"))
+    assert read.audit.tolist() == batch.audit.tolist()
+    assert read.kept.column_names == ["text", "pool_audit"]
+    plain = read_batch(made_up_batch(4, kept=kept).write(tmp_path / f"plain{suffix}"))
+    assert plain.audit is None
+    assert plain.kept["audit"].to_pylist() == list("efgh")
 
 
 def test_a_row_that_was_drawn_at_random_is_contested_by_nobody():

@@ -43,6 +43,8 @@ class Batch:
         kept: the columns asked for with `keep`, as an Arrow table; None if there were none.
         manifest: settings, seed, versions, fingerprints, counts and timings.
         origin: the pool and the models it came from, for its report; None for a batch that was sent elsewhere.
+        audit: (B,) whether each row was drawn by chance, to measure the model by; None if none was, as outside of
+            campaigns. Such rows come after the picks.
     """
 
     rows: NDArray[np.int64]
@@ -54,6 +56,7 @@ class Batch:
     kept: pa.Table | None
     manifest: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin | None = None
+    audit: NDArray[np.bool_] | None = None
 
     #: Keeps numpy from comparing a batch with each element of an array.
     __array_ufunc__: ClassVar[None] = None
@@ -135,12 +138,18 @@ class Batch:
             top_classes=self.top_classes[places],
             predicted=self.predicted[places],
             kept=None if self.kept is None else self.kept.take(pa.array(places, pa.int64())),
+            audit=None if self.audit is None else self.audit[places],
         )
+
+    @property
+    def picks(self) -> Batch:
+        """The rows that the strategy picked, without those that were drawn by chance."""
+        return self if self.audit is None else replace(self[~self.audit], audit=None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Batch):
             return NotImplemented
-        names = ("rows", "ids", "scores", "member", "top_classes", "predicted")
+        names = ("rows", "ids", "scores", "member", "top_classes", "predicted", "audit")
         return all(same_values(getattr(self, name), getattr(other, name)) for name in names) and same_table(
             self.kept, other.kept
         )
@@ -148,9 +157,10 @@ class Batch:
     __hash__ = None  # type: ignore[assignment] # as of a list: what is compared is an array
 
     def to_arrow(self) -> pa.Table:
-        """Return rank, row, id, score, member, first_class, second_class, predicted, then kept columns.
+        """Return rank, row, id, score, member, first_class, second_class, audit, predicted, then kept columns.
 
-        Where members have names, these stand beside their numbers, as member_name.
+        Where members have names, these stand beside their numbers, as member_name. `id` and `audit` are there if the
+        batch has them. What comes after `predicted` is the pool's.
         """
         columns: dict[str, Any] = {
             "rank": pa.array(np.arange(1, len(self) + 1)),
@@ -164,6 +174,7 @@ class Batch:
             **self._named_members(),
             "first_class": pa.array(self.top_classes[:, 0].tolist()),
             "second_class": pa.array(self.top_classes[:, 1].tolist()),
+            **({} if self.audit is None else {"audit": pa.array(self.audit)}),
             "predicted": pa.array(self.predicted.tolist()),
         }
         if self.kept is not None:
@@ -234,7 +245,8 @@ class Batch:
         """Write a page for people, one HTML file that needs no other, and return its path.
 
         It shows what was picked and why, on a map of the labeled set and the pool, next to what plain margin would
-        have picked. For that the pool is read once more; if it cannot be, the page says what is missing.
+        have picked. For that the pool is read once more; if it cannot be, the page says what is missing. Rows that
+        were drawn by chance have no reason to be shown, and are not on it.
 
         Args:
             path: where the page goes, such as "report.html".
@@ -247,7 +259,7 @@ class Batch:
         from minmargin.report.batch import Wishes, write_report  # noqa: PLC0415 - few batches are reported on
 
         wishes = Wishes(columns, image_column, image_shape, command)
-        return write_report(self, path, wishes, progress=progress)
+        return write_report(self.picks, path, wishes, progress=progress)
 
     def __repr__(self) -> str:
         shown = self._first(5)
@@ -274,7 +286,10 @@ class Batch:
     def _sentence(self) -> str:
         settings, pool = self.manifest.get("settings", {}), self.manifest.get("pool", {})
         rows = f"{pool['rows']:,}" if "rows" in pool else "the"
-        return f"{len(self):,} of {rows} rows by {settings.get('strategy', 'an unnamed strategy')}"
+        n_audit = 0 if self.audit is None else int(self.audit.sum())
+        by_chance = f", and {n_audit:,} by chance" if n_audit else ""
+        by = settings.get("strategy", "an unnamed strategy")
+        return f"{len(self) - n_audit:,} of {rows} rows by {by}{by_chance}"
 
 
 _WRITERS: dict[str, Callable[[Batch, str | Path], Path]] = {

@@ -30,6 +30,7 @@ class Pick:
         second_class: the other.
         predicted: the base's prediction.
         kept: its values in the columns asked for with `keep`, by their names.
+        audit: whether it was drawn by chance, to measure the model by.
     """
 
     rank: int
@@ -41,10 +42,15 @@ class Pick:
     second_class: Any
     predicted: Any
     kept: Mapping[str, Any] = field(default_factory=dict)
+    audit: bool = False
 
     def __repr__(self) -> str:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        absent = [name for name, nothing in (("id", None), ("kept", {})) if values[name] == nothing]
+        absent = [
+            name
+            for name, nothing in (("id", None), ("kept", {}), ("audit", False))
+            if values[name] == nothing
+        ]
         shown = (f"{name}={value!r}" for name, value in values.items() if name not in absent)
         return f"Pick({', '.join(shown)})"
 
@@ -62,6 +68,7 @@ def picks_of(batch: Batch, first_rank: int = 1) -> Iterator[Pick]:
         batch.top_classes[:, 1].tolist(),
         batch.predicted.tolist(),
         [{} for _ in range(n)] if batch.kept is None else batch.kept.to_pylist(),
+        [False] * n if batch.audit is None else batch.audit.tolist(),
     )
     for values in zip(*columns, strict=True):
         yield Pick(*values)

@@ -44,6 +44,8 @@ def tell_what_is_read(inspection: Inspection) -> None:
 
 def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = None) -> None:
     """Print what was picked, why, and where it was written."""
+    n_audit = len(batch) - len(batch.picks)
+    batch = batch.picks
     settings, pool = batch.manifest["settings"], batch.manifest["pool"]
     n_models = settings["n_models"]
     trained = f"{n_models} members" if n_models > 1 else "one model"
@@ -82,6 +84,9 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
         )
     if copies := batch.manifest.get("copies_passed_over"):
         console.print(_copies(copies))
+    if n_audit:
+        rows = "1 row" if n_audit == 1 else f"{n_audit:,} rows"
+        console.print(f"Audit: {rows} of the rest, drawn by chance, to measure the model by.")
     with_report = "" if report is None else f", with a report in {escape(str(report))}"
     console.print(f"Written to {escape(str(out))}{with_report}.")
 

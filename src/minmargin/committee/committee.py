@@ -273,7 +273,9 @@ class Committee:
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))
         scan = self._scan(matched, execution)
         asked = strategy.shortlists(batch_size)
-        shortlists = [each._replace(distinct=distinct or each.distinct) for each in asked]
+        shortlists = [
+            each._replace(distinct=(distinct or each.distinct) and not each.copies) for each in asked
+        ]
         settings = self._settings(strategy, batch_size, scan, distinct=distinct)
         with stopwatch.stage("scanning"):
             found = self._shortlist(scan, shortlists, settings)
@@ -285,7 +287,7 @@ class Committee:
             n_kept, always = len(kept.rows), each.distinct
             # A list of distinct rows that is not full has all that there are.
             full = each.size is not None and n_kept >= each.size
-            if (distinct or always) and n_kept < batch_size and not full:
+            if (distinct or always) and not each.copies and n_kept < batch_size and not full:
                 raise too_few_distinct(
                     batch_size, n_kept, counts.rows, counts.excluded, matched, always=always
                 )

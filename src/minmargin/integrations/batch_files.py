@@ -48,7 +48,10 @@ def as_batch(table: pa.Table, name: str) -> Batch:
     manifest = json.loads((table.schema.metadata or {}).get(b"minmargin", b"{}"))
     # Without a manifest, as in CSV files, names of members are a column like any other.
     named = ["member_name"] if "member_names" in manifest.get("settings", {}) else []
-    kept = [column for column in table.column_names if column not in (*OUR_COLUMNS, *named)]
+    names = table.column_names
+    # A pool may have a column of this name, too, which comes after ours.
+    audited = ["audit"] if "audit" in names[: names.index("predicted")] else []
+    kept = [name for name in names if name not in (*OUR_COLUMNS, *named, *audited)]
     contested = [_values(table["first_class"]), _values(table["second_class"])]
     return Batch(
         rows=table["row"].to_numpy(),
@@ -59,6 +62,9 @@ def as_batch(table: pa.Table, name: str) -> Batch:
         predicted=_values(table["predicted"]),
         kept=table.select(kept) if kept else None,
         manifest=manifest,
+        audit=np.array([str(each).lower() == "true" for each in table["audit"].to_pylist()])
+        if audited
+        else None,
     )
 
 

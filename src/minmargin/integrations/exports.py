@@ -52,7 +52,7 @@ def _write_prodigy(showing: Showing, path: str | Path, predictions: bool) -> Pat
     def tasks() -> Iterator[dict[str, Any]]:
         for item in showing.items(predictions=predictions):
             shown = {"image": item.image} if item.image is not None else {"text": item.as_text()}
-            chosen = {"accept": [str(item.predicted)]} if predictions else {}
+            chosen = {"accept": [str(item.predicted)]} if predictions and not item.audit else {}
             facts = item.facts(predictions=predictions)
             meta = {name: facts.pop(name) for name in ("row_id", "reason")}
             yield {**shown, "options": options, **chosen, "meta": meta, **facts}
@@ -69,7 +69,7 @@ def _write_doccano(showing: Showing, path: str | Path, predictions: bool) -> Pat
 
     def documents() -> Iterator[dict[str, Any]]:
         for item in showing.items(predictions=predictions):
-            label = [str(item.predicted)] if predictions else []
+            label = [str(item.predicted)] if predictions and not item.audit else []
             yield {"text": item.as_text(), "label": label, **item.facts(predictions=predictions)}
 
     return _write_lines(path, documents())

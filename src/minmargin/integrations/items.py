@@ -36,6 +36,7 @@ class Item:
         score: its score; lower was picked first.
         member: the member on whose boundary it lies; None where no single member decided.
         reason: why it is shown, in words for annotators.
+        audit: whether it was drawn by chance to measure the model by. Its annotator must not see the model's guess.
     """
 
     id: int | str
@@ -48,6 +49,7 @@ class Item:
     score: float
     member: int | None
     reason: str
+    audit: bool = False
 
     def as_text(self) -> str:
         """Return the text to show; without one, the columns, a line each."""
@@ -63,7 +65,7 @@ class Item:
             "row_id": self.id,
             "rank": self.rank,
             "reason": self.reason,
-            **(self.guesses() if predictions else {}),
+            **(self.guesses() if predictions and not self.audit else {}),
             "score": self.score,
             "member": self.member,
         }
@@ -163,18 +165,26 @@ class Showing:
                 score=record["score"],
                 member=record["member"],
                 reason=reasons[place],
+                audit=record["audit"] if self.batch.audit is not None else False,
             )
 
     def reasons(self, *, predictions: bool = True) -> list[str]:
         """Return why each row is shown, in words for annotators; without `predictions`, no class is named."""
         ours = ["rank", "member", "first_class", "second_class", "predicted"]
         records = self.batch.to_arrow().select(ours).to_pylist()
-        places = [f"Row {record['rank']:,} of {len(self):,}, the most useful first." for record in records]
+        audited = [False] * len(self) if self.batch.audit is None else self.batch.audit.tolist()
+        places = [
+            f"Row {record['rank']:,} of {len(self):,}" + ("." if by_chance else ", the most useful first.")
+            for record, by_chance in zip(records, audited, strict=True)
+        ]
         if not predictions:
             return places
         at_random = self.batch.manifest.get("settings", {}).get("strategy") == "random"
         torn = not at_random and len(self.classes) > 2  # between two classes, it can only be these
-        return [f"{_guess(record, torn=torn)} {place}" for record, place in zip(records, places, strict=True)]
+        return [
+            place if by_chance else f"{_guess(record, torn=torn)} {place}"
+            for record, place, by_chance in zip(records, places, audited, strict=True)
+        ]
 
 
 def as_json(value: Any) -> Any:

@@ -96,7 +96,8 @@ class Shortlist(NamedTuple):
     rows and the bytes of a vector and of notes, to raise an error if they are too many. `notes` gives further arrays
     to keep of these rows, by name: (n,), or (n, any width). `check_rows` is for rows that are kept without vectors: it
     is called like `check_memory`, with the bytes of all that is kept of a row. With `distinct`, of rows that the model
-    sees alike only the first is kept, and the keys that tell rows apart are kept too, as `topb.KEY`.
+    sees alike only the first is kept, and the keys that tell rows apart are kept too, as `topb.KEY`. With `copies`, a
+    list is a sample, in which copies count as often as they are met: they stay, even if the caller wants distinct rows.
 
     `floor` is for a score that is something minus `Candidates.gumbel`: given C, a number that the something is never
     below. Most rows are then dismissed by their noise alone. Who gives one must give rows with numbers that are not
@@ -110,6 +111,7 @@ class Shortlist(NamedTuple):
     check_rows: Callable[[int, float], None] | None = None
     distinct: bool = False
     floor: Callable[[int], float] | None = None
+    copies: bool = False
 
 
 class Context(NamedTuple):

@@ -24,8 +24,10 @@ def make_task(
     """Return a row as a task; its prediction is the base's guess, with the batch's score.
 
     In a list that is searched the guess is not chosen beforehand, the row's reason tells it: what is chosen there stays
-    when another class is added, and a row that is sent with the guess by mistake would look like any other.
+    when another class is added, and a row that is sent with the guess by mistake would look like any other. A row of an
+    audit never has one: people tend to agree with what they see, and the model would look better than it is.
     """
+    predictions = predictions and not item.audit
     task: dict[str, Any] = {"data": make_data(item, question, predictions=predictions)}
     if predictions and interface.kind == "choices":
         guess = {
@@ -49,6 +51,7 @@ def make_data(item: Item, question: str = QUESTION, *, predictions: bool = True)
         "lines": item.lines() or None,
         "columns": item.columns or None,
     }
+    predictions = predictions and not item.audit
     # A choice is a text. Which class it stands for is told by the guess, or else by the classes' type.
     of_type = {} if predictions else {LABEL_TYPE: type(item.predicted).__name__}
     return {
