@@ -60,6 +60,7 @@ def main(folder: Path, truth: dict[str, str], n_rounds: int, learner: str) -> No
             pool="pool/*.parquet",
             id_column="row_id",
             batch_size=4,
+            audit=3,
             learner=learner,
             random_state=0,
             **more,

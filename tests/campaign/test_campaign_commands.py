@@ -86,6 +86,54 @@ def test_without_a_pool_the_rows_without_a_label_are_it(run):
     assert "Picked 5 of 135 rows by min-margin" in run("next", "flowers", "--n-jobs", "1")[1]
 
 
+def test_an_audit_and_changed_settings_from_the_command_line(run):
+    assert run(*INIT, "--audit", "4", "--stop-hints")[0] == 0
+    code, out, _ = run("next", "flowers", "--csv", "--n-jobs", "1", "--report", "round.html")
+    assert code == 0
+    assert "Picked 5 of 135 rows by min-margin" in out
+    assert "Audit: 4 rows of the rest, drawn by chance, to measure the model by.\n" in out
+    batch = pd.read_csv("flowers/batches/round-001.csv")
+    assert batch["audit"].sum() == 4
+    batch.assign(label=[y[int(each[1:])] for each in batch["id"]])[["id", "label"]].to_csv(
+        "l.csv", index=False
+    )
+    assert run("add-labels", "flowers", "l.csv", "--n-jobs", "1")[1].splitlines()[0] == "Labels: 9 new."
+    out = run("status", "flowers")[1]
+    assert "Audit: the model with 15 labels is right in " in out
+    assert "Forecast: cannot tell yet. It takes 4 measured models, and there is 1.\n" in out
+    assert json.loads(run("status", "flowers", "--json")[1])["audits"][0]["tested"] == 4
+    code, out, _ = run("set", "flowers", "batch_size=3", "audit=2")
+    assert code == 0
+    assert out.splitlines() == [
+        "A round picks 3 rows from round 2 on (5 before).",
+        "2 rows are drawn by chance from round 2 on (4 a round before), to measure the model by.",
+    ]
+    assert run("set", "flowers", "batch_size=3")[1] == "Nothing is changed: these are the settings.\n"
+    more = ("strategy=cluster-margin", "keep=a,b", "--strategy-option", "oversample=4", "--json")
+    assert len(json.loads(run("set", "flowers", *more)[1])["changes"]) == 3
+    assert json.loads(run("next", "flowers", "--json", "--n-jobs", "1")[1])["audit"]["rows"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("batch_size", "batch_size is not NAME=VALUE. Write batch_size=50, say."),
+        ("label_column=z", "label_column stays as it is. Labels that came back stand under this name."),
+        ("folds=many", "folds='many' must be a whole number >= 0."),
+        (
+            "batch_size=200",
+            "batch_size=200 is larger than the pool (150 rows in the pool's files). Use batch_size<=150.",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_be_changed_is_told(run, change, message):
+    run(*INIT)
+    assert run("set", "flowers", change)[::2] == (1, f"minmargin: {message}\n")
+    assert run("set", "flowers", "folds=2", "folds=3")[2] == (
+        "minmargin: folds=3 gives 'folds' a second time. Give it once.\n"
+    )
+
+
 def test_a_round_has_a_report_if_one_is_asked_for(run):
     run(*INIT)
     code, out, _ = run("next", "flowers", "--report", "round.html", "--n-jobs", "1")

@@ -69,6 +69,11 @@ def check(folder: Path, said: list[dict[str, Any]]) -> None:
         assert campaign.batch(made.number)["id"].to_pylist() == journal.picks(made.number)
     if campaign.settings.given:
         assert list(journal.evidence()) == [made.number for made in journal.rounds()]
+    audits = journal.audits()
+    assert list(audits) == [made.number for made in journal.rounds()]
+    for number, drawn in audits.items():
+        assert list(drawn) == journal.picks(number)[4:]
+        assert list(drawn.values()) == campaign.batch(number)["predicted"].to_pylist()[4:]
     labels = journal.labels()
     assert set(labels) <= set(picked)
     assert all(label.label == TRUTH[each] for each, label in labels.items())

@@ -9,8 +9,8 @@ import numpy as np
 
 import minmargin as mm
 from campaign.told import ROUNDS, predicted
-from minmargin.campaign import campaign as campaigns
 from minmargin.campaign.folder import PROJECT_FILE
+from minmargin.campaign.measuring import Examiner
 
 
 def label(campaign, batch, n):
@@ -111,13 +111,13 @@ def test_a_notebook_shows_a_campaign_with_its_files_and_the_next_step(begin):
 def test_to_look_at_a_campaign_trains_no_model(begin, monkeypatch):
     campaign = begin(folds=3)
     trained = Counter()
-    examine = campaigns.Examiner.examine
+    examine = Examiner.examine
 
     def count(self, table):
         trained["models"] += 1
         return examine(self, table)
 
-    monkeypatch.setattr(campaigns.Examiner, "examine", count)
+    monkeypatch.setattr(Examiner, "examine", count)
     assert "labels" in campaign._repr_html_()
     assert "Campaign" in repr(mm.Campaign.open("flowers"))
     assert not trained

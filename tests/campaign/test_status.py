@@ -6,6 +6,7 @@ import re
 import sqlite3
 import warnings
 from contextlib import closing
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 import minmargin as mm
 from campaign.flowers import NAMES, TRUTH, answers
+from minmargin.campaign.audit import Audit, Estimate
 from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.measuring import Examiner, Tally
 from minmargin.campaign.page import _lead
@@ -122,6 +124,7 @@ def test_where_accuracy_stands_still_the_balanced_one_and_the_commonest_class_ar
         "88.7% with 40 labels  ▅▄▅  88.6% with 80",
         "Accuracy of the base on the held-out rows.",
         "Always saying 'no' would be right in 88.4% of the held-out rows.",
+        "Forecast: cannot tell yet. It takes 4 measured models, and there are 3.",
     ]
     assert _lead(status) == (
         "40 labels in 2 rounds brought no clear change in accuracy: it was 88.7% with 40 labels, and is 88.6% with 80. "
@@ -146,6 +149,39 @@ def test_the_commonest_class_of_cross_validated_rows_is_that_of_the_labeled_ones
         bank((883, 4), way="5-fold").caution
         == "Always saying 'no' would be right in 88.4% of the labeled rows."
     )
+
+
+def test_a_hint_to_stop_comes_where_the_curve_is_flat_for_certain_and_only_if_it_was_asked_for():
+    flat = replace(
+        bank(*[(860, 60)] * 6),
+        curve=tuple(Measurement(place, 400 + 100 * place, 90_000, 100_000, "held-out") for place in range(6)),
+    )
+    assert flat.hint is None
+    assert "Time to stop?" not in str(flat)
+    hinted = replace(flat, stop_hints=True)
+    assert hinted.hint == (
+        "Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now (140)."
+    )
+    assert str(hinted).splitlines()[-1] == hinted.to_dict()["hint"] == hinted.hint
+    rising = replace(
+        hinted,
+        curve=tuple(
+            Measurement(place, 400 + 100 * place, 80_000 + 2_000 * place, 100_000, "held-out")
+            for place in range(6)
+        ),
+    )
+    assert rising.hint is None
+    assert rising.to_dict()["forecast"]["tells"]
+
+
+def test_a_forecast_goes_by_held_out_rows_or_else_by_audits_and_never_by_folds():
+    audits = tuple(Audit(number, 100 * number, 50, Estimate(40, 50)) for number in range(1, 5))
+    held_out = replace(bank((883, 4), (874, 11)), audits=audits)
+    assert [each.tested for each in held_out.points] == [1000, 1000]
+    crossed = replace(bank((883, 4), (874, 11), way="5-fold"), audits=audits)
+    assert [each.tested for each in crossed.points] == [50] * 4
+    assert crossed.forecast is not None
+    assert bank((883, 4), way="5-fold").notes() == []
 
 
 def test_with_too_few_labels_nothing_is_measured(begin):

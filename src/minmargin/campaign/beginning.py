@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from minmargin.campaign.folder import CampaignFolder
-from minmargin.campaign.measuring import labeled_set
+from minmargin.campaign.measuring import training_of
 from minmargin.campaign.settings import FILE, GIVEN, Settings
 from minmargin.campaign.tables import ids_as_given, read_ids, with_labels, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
@@ -121,34 +121,15 @@ def checked_beginning(
         learner: to be trained on them.
     """
     first = with_labels(labeled.rows, settings.label_column, settings.feature_names, "the labeled set")
-    known = labeled_set(first, settings)
-    training = Training.of(
-        known,
-        learner=learner,
-        bootstrap_fraction=settings.bootstrap_fraction,
-        random_state=settings.seed,
-        preprocess=settings.preprocess,
-    )
-    strategy = resolve_strategy(settings.strategy, **settings.strategy_options)
-    check_strategy(
-        strategy, settings.n_models, training.learner.name, probabilistic=training.learner.probabilistic
-    )
-    strategy.shortlists(settings.batch_size)  # says now if the strategy's own settings do not fit the batch
-    files = settings.pool_of(folder)
-    _refuse_pool_around(files, folder)
-    pool = match_pool(
-        files,
-        training.intake,
-        features=settings.features,
-        id_column=settings.id_column,
-        keep=settings.kept,
-    )
-    check_batch_size(settings.batch_size, pool)
+    training = training_of(first, settings, learner)
+    known = training.labeled
+    _refuse_pool_around(settings.pool_of(folder), folder)
+    pool = check_rounds(settings, folder, training)
     label_kind = kind_of(known.classes.tolist())
     assert label_kind is not None, "with_labels has checked it"
     settings = replace(
         settings,
-        id_kind=_id_kind(pool.pool, settings.id_column),
+        id_kind=_id_kind(pool, settings.id_column),
         label_kind=label_kind,
         held_out=held_out is not None,
     )
@@ -163,6 +144,45 @@ def checked_beginning(
     _check_kind(classes, "classes", label_kind)
     names = [*_sorted_texts(met, label_kind), *(str(to_text(each, label_kind)) for each in classes)]
     return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
+
+
+def check_rounds(settings: Settings, folder: Path, training: Training) -> Pool:
+    """Return the pool, or say why rounds cannot be picked from it in the way that the settings say."""
+    strategy = resolve_strategy(settings.strategy, **settings.strategy_options)
+    check_strategy(
+        strategy, settings.n_models, training.learner.name, probabilistic=training.learner.probabilistic
+    )
+    pool = match_pool(
+        settings.pool_of(folder),
+        training.intake,
+        features=settings.features,
+        id_column=settings.id_column,
+        keep=settings.kept,
+    )
+    _check_sizes(settings, pool)
+    return pool.pool
+
+
+def check_given_rounds(settings: Settings, folder: Path) -> Pool:
+    """Return the pool, or say why rounds cannot be picked from it; nothing is known of the models."""
+    pool = open_pool(settings.pool_of(folder))
+    for name in settings.kept:
+        if name not in pool.schema.names:
+            raise missing_column(name, pool.schema.names, "the pool")
+    _check_sizes(settings, MatchedPool(pool, None, (), None))
+    return pool
+
+
+def _check_sizes(settings: Settings, pool: MatchedPool) -> None:
+    strategy = resolve_strategy(settings.strategy, **settings.strategy_options)
+    strategy.shortlists(settings.batch_size)  # says now if the strategy's own settings do not fit the batch
+    check_batch_size(settings.batch_size, pool)
+    n_rows = pool.pool.n_rows
+    if n_rows is not None and settings.batch_size + settings.audit > n_rows:
+        raise InputError(
+            f"batch_size={settings.batch_size} and audit={settings.audit} are more than the pool has ({n_rows:,} rows "
+            f"in {pool.pool.name}). Use audit<={n_rows - settings.batch_size}."
+        )
 
 
 def refuse_training(**asked: tuple[Any, Any]) -> None:
@@ -194,15 +214,8 @@ def checked_given_beginning(
             f"classes has {listing(classes) or 'no class'}, and with learner={GIVEN!r} it names all that may be given. "
             "Name at least two, each once, in the order of the probabilities."
         )
-    resolve_strategy(settings.strategy, **settings.strategy_options).shortlists(settings.batch_size)
-    files = settings.pool_of(folder)
-    _refuse_pool_around(files, folder)
-    pool = open_pool(files)
-    id_kind = _id_kind(pool, settings.id_column)
-    for name in settings.kept:
-        if name not in pool.schema.names:
-            raise missing_column(name, pool.schema.names, "the pool")
-    check_batch_size(settings.batch_size, MatchedPool(pool, None, (), None))
+    _refuse_pool_around(settings.pool_of(folder), folder)
+    id_kind = _id_kind(check_given_rounds(settings, folder), settings.id_column)
     if labeled is None:
         kind = kind_of(classes)
         if kind is None:

@@ -20,13 +20,14 @@ from minmargin.campaign.beginning import (
     refuse_training,
     refuse_used,
 )
+from minmargin.campaign.changes import make_changes
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.given import Told, pick_by_told
 from minmargin.campaign.hints import next_flags
-from minmargin.campaign.journal import Journal, Measurement
+from minmargin.campaign.journal import Journal
 from minmargin.campaign.labels import Added, Known, check_labels, read_labels
 from minmargin.campaign.learner import find_learner, need_learner
-from minmargin.campaign.measuring import Examiner
+from minmargin.campaign.measuring import measure_missing
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
 from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths, portable
 from minmargin.campaign.shown import show_html, show_text, status_in
@@ -82,6 +83,8 @@ class Campaign:
         preprocess: Preprocess = "none",
         held_out: Any = None,
         folds: int = 5,
+        audit: int = 0,
+        stop_hints: bool = False,
         random_state: Seed = None,
     ) -> Campaign:
         """Return a new campaign, in a folder of its own.
@@ -111,6 +114,9 @@ class Campaign:
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
             held_out: labeled rows to measure accuracy on, a frame or a path; they are copied.
             folds: without held-out rows, accuracy is measured by cross-validation with so many folds; 0: not at all.
+            audit: how many rows each round draws by chance from what it leaves of the pool. Their labels tell how good
+                the round's model is there, with an interval; then they are learned from like the others.
+            stop_hints: whether the status says when more labels hardly pay.
             random_state: the seed from which every round has its own.
         """
         folder = Path(folder)
@@ -160,6 +166,8 @@ class Campaign:
             learner_folder=portable(".", folder)
             if is_reference(named) and is_in_current_folder(named)
             else None,
+            audit=check_count("audit", audit, least=0),
+            stop_hints=stop_hints,
             distinct=distinct
             if named == GIVEN
             else distinct_rows(
@@ -296,6 +304,18 @@ class Campaign:
             self._measure(resolve_execution(n_jobs=n_jobs, device=device))
         return checked.added
 
+    def set(self, **changes: Any) -> tuple[str, ...]:
+        """Change settings from the next round on, all of them or none, and return what each change means.
+
+        Those that may be changed are `batch_size`, `strategy`, `strategy_options`, `distinct`, `keep`, `n_models`,
+        `bootstrap_fraction`, `folds`, `audit` and `stop_hints`. They are checked as by `init`.
+        """
+        with self._files.locked():
+            after, meanings = make_changes(self.folder, changes, self._learner)
+        # The one thing of a campaign that changes: to go on by the old settings would surprise.
+        object.__setattr__(self, "settings", after)
+        return meanings
+
     def status(self, *, n_jobs: int | None = -1, device: DeviceLike = "auto") -> Status:
         """Return how far the campaign has come, round by round, and its learning curve.
 
@@ -371,24 +391,14 @@ class Campaign:
 
     def _measure(self, execution: Execution) -> None:
         """Measure what the model could do after each round, as far as that was not done; a failure only warns."""
+        if self.settings.given:
+            return
         try:
-            self._measure_missing(execution)
+            learner = find_learner(self.settings, self.folder, self._learner)
+            if learner is not None:  # else it is an object that only the one who began the campaign has
+                measure_missing(self._files, learner, execution)
         except MinMarginError as error:  # all else is safe, and the next call tries again
             warn(f"Accuracy was not measured: {error}")
-
-    def _measure_missing(self, execution: Execution) -> None:
-        learner = find_learner(self.settings, self.folder, self._learner)
-        if (
-            learner is None or self.settings.given
-        ):  # an object that only the one who began the campaign has, or none
-            return
-        examiner = Examiner(self.settings, learner, self._files.held_out_path, execution, self.classes)
-        states = {made.addition for made in self._journal.rounds()} | {self._journal.last_addition()}
-        for addition in sorted(states - self._journal.measurements().keys()):
-            table = self._files.labeled(addition)
-            tally = examiner.examine(table)
-            if tally is not None:
-                self._journal.add_measurement(Measurement(addition, len(table), *tally))
 
 
 def _strategy_name(strategy: Any) -> str:

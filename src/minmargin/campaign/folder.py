@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from minmargin.campaign.journal import Journal, Label, Round
+from minmargin.campaign.journal import Change, Journal, Label, Round
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids, labeled_table, read_table, write_table
 from minmargin.campaign.values import to_text
@@ -115,8 +115,8 @@ class CampaignFolder:
         return [each for column in columns for each in column.drop_null().to_pylist()]
 
     def count_agreed(self) -> dict[int, int]:
-        """Return for each round how many of its labels are what was predicted when it was picked."""
-        labels, kind = self.journal.labels(), self.settings.label_kind
+        """Return for each round how many labels of its picks, not of its audit, were predicted when it was picked."""
+        labels, kind, audits = self.journal.labels(), self.settings.label_kind, self.journal.audits()
         agreed = {}
         for made in self.journal.rounds():
             batch = self.batch(made.number)
@@ -124,14 +124,28 @@ class CampaignFolder:
                 batch_ids(batch, self.settings.id_kind), batch["predicted"].to_pylist(), strict=True
             )
             agreed[made.number] = sum(
-                labels.get(each) == Label(made.number, str(to_text(guess, kind))) for each, guess in predicted
+                labels.get(each) == Label(made.number, str(to_text(guess, kind)))
+                for each, guess in predicted
+                if each not in audits.get(made.number, {})
             )
         return agreed
 
     def labeled(self, upto: int | None = None) -> pa.Table:
         """Return all labeled rows; those known after an addition, if one is given."""
         batches = ((made.number, self.batch(made.number)) for made in self.journal.rounds())
-        return labeled_table(self.initial(), batches, self.journal.labels(upto), self.settings)
+        changes = [each for each in self.journal.changes() if each.name == "keep"]
+        return labeled_table(
+            self.initial(),
+            batches,
+            self.journal.labels(upto),
+            self.settings,
+            lambda number: self._kept_in(number, changes),
+        )
+
+    def _kept_in(self, number: int, changes: Sequence[Change]) -> tuple[str, ...]:
+        """Return the pool columns that the batch of a round holds: by now, others may be carried."""
+        later = [each for each in changes if each.round >= number]
+        return replace(self.settings, keep=tuple(later[0].before)).kept if later else self.settings.kept
 
     def write_labeled(self) -> Path:
         """Write all labeled rows to their file, and return its path."""

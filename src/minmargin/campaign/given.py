@@ -22,6 +22,7 @@ from minmargin.batch.columns import to_column, to_numpy, to_table
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Evidence
 from minmargin.campaign.rounds import Turn
+from minmargin.campaign.sampling import marked, strategy_of
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import Kind, from_text, to_text
 from minmargin.data.rows import Frame, count_rows, take_rows
@@ -32,7 +33,6 @@ from minmargin.learners.given import Values
 from minmargin.pools import Pool, open_pool
 from minmargin.selection import select_from_probabilities
 from minmargin.selection.source import ColumnNames, Source, as_models, has_columns
-from minmargin.strategies import resolve_strategy
 
 _CHUNK_SIZE = 1 << 16
 
@@ -101,10 +101,11 @@ def pick_by_told(
     classes = _classes_of(told, source, folder.journal.classes(), settings.label_kind)
     texts = [to_text(each, settings.id_kind) for each in turn.excluded]
     out = np.flatnonzero(pc.is_in(ids, value_set=pa.array(texts, ids.type)).to_numpy(zero_copy_only=False))
+    strategy = strategy_of(settings, turn.number)
     batch = select_from_probabilities(
         _in_order(told, source, ids, out, settings),
         batch_size,
-        strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
+        strategy=strategy,
         values=told.values,
         base=told.base,
         features=told.features,
@@ -117,7 +118,8 @@ def pick_by_told(
         random_state=settings.seed_of(turn.number),
         **execution,
     )
-    evidence = _evidence(told, source, settings, classes, len(batch))
+    batch = marked(batch, strategy, batch_size)
+    evidence = _evidence(told, source, settings, classes, batch_size)
     _warn_of_the_same(folder, turn, evidence)
     carried = _read_picked(pool, [str(settings.id_column), *settings.kept], batch.rows)
     manifest = {

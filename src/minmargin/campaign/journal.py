@@ -10,6 +10,7 @@ corrected stands beside the one before it, so that what was known in any round c
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,71 +20,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minmargin.campaign.schema import AUDITS, BY_CLASS, CHANGES, PROBABILITIES, TABLES
 from minmargin.errors import InputError
 
 _VERSION = 1
 _SECONDS_TO_WAIT = 30.0  # for another process that reads or writes the file
-_TABLES = (
-    """CREATE TABLE classes (
-        name TEXT PRIMARY KEY,
-        addition INTEGER REFERENCES additions  -- NULL: known from the beginning
-    )""",
-    """CREATE TABLE rounds (
-        round INTEGER PRIMARY KEY CHECK (round >= 1),
-        file TEXT NOT NULL UNIQUE,
-        sha256 TEXT NOT NULL,
-        seed INTEGER NOT NULL,
-        pool TEXT NOT NULL,  -- the pool's fingerprint
-        addition INTEGER NOT NULL,  -- the last one that this round knew; 0: the labels of the beginning
-        picked_at TEXT NOT NULL
-    )""",
-    """CREATE TABLE picks (
-        round INTEGER NOT NULL REFERENCES rounds,
-        id TEXT NOT NULL,
-        rank INTEGER NOT NULL CHECK (rank >= 1),
-        withdrawn INTEGER REFERENCES rounds,  -- the round for which it went back into the pool
-        PRIMARY KEY (round, id),
-        UNIQUE (round, rank)
-    )""",
-    # A row is never offered twice, unless the first offer was withdrawn.
-    "CREATE UNIQUE INDEX offers ON picks (id) WHERE withdrawn IS NULL",
-    """CREATE TABLE additions (
-        addition INTEGER PRIMARY KEY CHECK (addition >= 1),
-        source TEXT NOT NULL,
-        added_at TEXT NOT NULL
-    )""",
-    """CREATE TABLE labels (
-        addition INTEGER NOT NULL REFERENCES additions,
-        round INTEGER NOT NULL,
-        id TEXT NOT NULL,
-        label TEXT NOT NULL REFERENCES classes,
-        PRIMARY KEY (id, addition),
-        FOREIGN KEY (round, id) REFERENCES picks
-    )""",
-    """CREATE TABLE measurements (
-        addition INTEGER PRIMARY KEY,  -- the last one whose labels the model was trained on; 0: those of the beginning
-        labels INTEGER NOT NULL,
-        correct INTEGER NOT NULL,
-        tested INTEGER NOT NULL CHECK (tested >= correct),  -- 0: there were too few labels
-        way TEXT NOT NULL,
-        measured_at TEXT NOT NULL
-    )""",
-)
-# What a round was picked by, where models elsewhere gave it. It is made with the first such round, as below.
-_PROBABILITIES = """CREATE TABLE IF NOT EXISTS probabilities (
-    round INTEGER PRIMARY KEY REFERENCES rounds,
-    fingerprint TEXT NOT NULL,
-    settings TEXT NOT NULL  -- JSON: which columns, what they are, of which classes, and how rows were picked
-)"""
-# Earlier journals lack it. It is made when a measurement is written, and what reads only the other tables does without
-# it, so the format keeps its number.
-_BY_CLASS = """CREATE TABLE IF NOT EXISTS measured_classes (
-    addition INTEGER NOT NULL REFERENCES measurements,
-    class TEXT NOT NULL,
-    correct INTEGER NOT NULL,
-    tested INTEGER NOT NULL CHECK (tested >= correct AND tested >= 1),
-    PRIMARY KEY (addition, class)
-)"""
 
 
 class Round(NamedTuple):
@@ -103,6 +44,15 @@ class Evidence(NamedTuple):
 
     fingerprint: str
     settings: str
+
+
+class Change(NamedTuple):
+    """A setting that was changed after a round; its values are as in settings.json."""
+
+    round: int
+    name: str
+    before: Any
+    after: Any
 
 
 class Label(NamedTuple):
@@ -165,7 +115,7 @@ class Journal:
         for left in (self.path, self.path.with_name(self.path.name + "-journal")):
             left.unlink(missing_ok=True)
         with self._connected(new=True) as db, _transaction(db):
-            for statement in _TABLES:
+            for statement in TABLES:
                 db.execute(statement)
             db.executemany("INSERT INTO classes (name) VALUES (?)", [(name,) for name in classes])
             db.execute(f"PRAGMA user_version = {_VERSION}")
@@ -195,6 +145,26 @@ class Journal:
             return {}
         rows = self._read("SELECT round, fingerprint, settings FROM probabilities ORDER BY round")
         return {number: Evidence(*row) for number, *row in rows}
+
+    def audits(self) -> dict[int, dict[str, str]]:
+        """Return for each round that drew rows by chance what its model took each of them for, by id."""
+        if not self._has("audits"):
+            return {}
+        query = "SELECT round, id, predicted FROM audits JOIN picks USING (round, id) ORDER BY round, rank"
+        audits: dict[int, dict[str, str]] = defaultdict(dict)
+        for number, each, predicted in self._read(query):
+            audits[number][each] = predicted
+        return dict(audits)
+
+    def changes(self) -> list[Change]:
+        """Return the settings that were changed, in the order in which they were."""
+        if not self._has("changes"):
+            return []
+        rows = self._read("SELECT round, name, before, after FROM changes ORDER BY change")
+        return [
+            Change(number, name, json.loads(before), json.loads(after))
+            for number, name, before, after in rows
+        ]
 
     def last_addition(self) -> int:
         """Return the number of the last addition; 0 if there are only the labels of the beginning."""
@@ -248,15 +218,17 @@ class Journal:
         *,
         withdraw: Iterable[str] = (),
         evidence: Evidence | None = None,
+        audit: Mapping[str, str] | None = None,
     ) -> None:
         """Write down a round and its picks, best first; earlier offers of the ids in `withdraw` end with it.
 
-        `evidence` is what was given to pick it by; None if models were trained.
+        `evidence` is what was given to pick it by; None if models were trained. `audit` has the ids that were drawn by
+        chance, and what the model takes each for.
         """
         with self._writing() as db:
             db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?)", made)
             if evidence is not None:
-                db.execute(_PROBABILITIES)
+                db.execute(PROBABILITIES)
                 db.execute("INSERT INTO probabilities VALUES (?, ?, ?)", (made.number, *evidence))
             db.executemany(
                 "UPDATE picks SET withdrawn = ? WHERE id = ? AND withdrawn IS NULL",
@@ -265,6 +237,22 @@ class Journal:
             db.executemany(
                 "INSERT INTO picks (round, id, rank) VALUES (?, ?, ?)",
                 [(made.number, each, rank) for rank, each in enumerate(ids, start=1)],
+            )
+            if audit:
+                db.execute(AUDITS)
+                rows = [(made.number, each, predicted) for each, predicted in audit.items()]
+                db.executemany("INSERT INTO audits VALUES (?, ?, ?)", rows)
+
+    def add_changes(self, changes: Iterable[Change]) -> None:
+        """Write down settings that are about to be changed."""
+        with self._writing() as db:
+            db.execute(CHANGES)
+            db.executemany(
+                "INSERT INTO changes (round, name, before, after, changed_at) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (each.round, each.name, json.dumps(each.before), json.dumps(each.after), now())
+                    for each in changes
+                ],
             )
 
     def add_labels(self, labels: Mapping[str, Label], *, source: str, classes: Iterable[str] = ()) -> int:
@@ -282,7 +270,7 @@ class Journal:
     def add_measurement(self, made: Measurement) -> None:
         """Write down a measurement."""
         with self._writing() as db:
-            db.execute(_BY_CLASS)
+            db.execute(BY_CLASS)
             db.execute("DELETE FROM measured_classes WHERE addition = ?", (made.addition,))
             *numbers, classes = made
             db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?, ?)", (*numbers, now()))

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from minmargin.campaign.audit import wilson
+from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import read_table
-from minmargin.campaign.values import to_text
+from minmargin.campaign.values import from_text, to_text
 from minmargin.committee.training import Training
 from minmargin.data.rows import take_rows
 from minmargin.errors import DataWarning
@@ -111,12 +113,22 @@ class Examiner:
         return [(str(to_text(label, kind)), str(to_text(guess, kind))) for guess, label in pairs]
 
 
+def measure_missing(files: CampaignFolder, learner: Any, execution: Execution) -> None:
+    """Measure what the model could do after each round, as far as that was not done; the folder must be locked."""
+    journal, kind = files.journal, files.settings.label_kind
+    classes = [from_text(name, kind) for name in journal.classes()]
+    examiner = Examiner(files.settings, learner, files.held_out_path, execution, classes)
+    states = {made.addition for made in journal.rounds()} | {journal.last_addition()}
+    for addition in sorted(states - journal.measurements().keys()):
+        table = files.labeled(addition)
+        tally = examiner.examine(table)
+        if tally is not None:
+            journal.add_measurement(Measurement(addition, len(table), *tally))
+
+
 def interval(measured: Measurement) -> tuple[float, float]:
     """Return between which bounds the accuracy lies, at 95%, as far as so many rows can tell it (Wilson's interval)."""
-    from scipy.stats import binomtest  # noqa: PLC0415 - slow to import
-
-    bounds = binomtest(measured.correct, measured.tested).proportion_ci(method="wilson")
-    return float(bounds.low), float(bounds.high)
+    return wilson(measured.correct, measured.tested)
 
 
 def how_measured(settings: Settings) -> str:
@@ -133,6 +145,19 @@ def how_measured(settings: Settings) -> str:
     return (
         f"Accuracy of the base by {settings.folds}-fold cross-validation of the labeled rows. Picked rows are the hard "
         "ones, so it is lower than on ordinary rows, and may fall while the model improves; held-out rows tell more."
+    )
+
+
+def training_of(
+    table: pa.Table, settings: Settings, learner: Any, classes: Sequence[Any] | None = None
+) -> Training:
+    """Return what a campaign's models are trained with on the labeled rows of a table, or say what is wrong with it."""
+    return Training.of(
+        labeled_set(table, settings, classes),
+        learner=learner,
+        bootstrap_fraction=settings.bootstrap_fraction,
+        random_state=settings.seed,
+        preprocess=settings.preprocess,
     )
 
 

@@ -6,6 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, known_audits, mean_of, wilson
+from minmargin.campaign.forecast import LEAST_POINTS, Point, fit_curve
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
@@ -38,6 +42,9 @@ def _page(status: Status, settings: Settings) -> str:
         caution=status.caution,
         measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
         numbers=_numbers(status),
+        audit=_draw_audit(status) if known_audits(status.audits) else None,
+        audited=_audit_table(status),
+        notes=status.notes(),
         curve=_draw_curve(status, held_out=settings.held_out) if has_curve else None,
         mix=_draw_mix(status, [name for name, count in counts.most_common() if count]),
         given=status.given,
@@ -86,6 +93,9 @@ def _numbers(status: Status) -> list[tuple[str, str]]:
         numbers.append((f"{status.accuracy:.1%}", "accuracy"))
     if status.balanced_accuracy is not None:
         numbers.append((f"{status.balanced_accuracy:.1%}", "balanced accuracy"))
+    known = known_audits(status.audits)
+    if known:
+        numbers.append((f"{known[-1].estimate.accuracy:.1%}", "accuracy by the last audit"))
     return numbers
 
 
@@ -112,6 +122,59 @@ def _draw_curve(status: Status, *, held_out: bool) -> Markup:
             f"{last.accuracy:.1%} with {last.labels:,}."
         )
         return inline(figure, label)
+
+
+def _draw_audit(status: Status) -> Markup:
+    """Return the audits' accuracies by the labels that the models had, with intervals, and the curve that fits them."""
+    from minmargin.report.drawing import COLORS, drawn, inline  # noqa: PLC0415 - an extra
+
+    known = known_audits(status.audits)
+    labels = [each.labels for each in known]
+    accuracies = [each.estimate.accuracy or 0.0 for each in known]
+    ends = [each.estimate.interval for each in known]
+    down = [value - low for value, (low, _) in zip(accuracies, ends, strict=True)]
+    up = [high - value for value, (_, high) in zip(accuracies, ends, strict=True)]
+    with drawn(7.0, 3.2) as (figure, axes):
+        axes.errorbar(
+            labels, accuracies, yerr=[down, up], fmt="o", color=COLORS["blue"], markersize=4.5, elinewidth=1.2
+        )
+        points = [Point(each.labels, each.estimate.correct, each.estimate.tested) for each in known]
+        if len(set(labels)) >= LEAST_POINTS:
+            curve = fit_curve(points)
+            steps = np.linspace(min(labels), max(*labels, status.labels), 100)
+            axes.plot(steps, [curve.at(step) for step in steps], color=COLORS["muted"], linewidth=1.2)
+        axes.grid(axis="y")
+        axes.set(xlabel="labels that the model had", ylabel="accuracy by audit")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 1):g}%" if value <= 1 else "")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        return inline(
+            figure,
+            f"Accuracy by audit, by number of labels: {accuracies[0]:.1%} with {labels[0]:,}, "
+            f"{accuracies[-1]:.1%} with {labels[-1]:,}.",
+        )
+
+
+def _audit_table(status: Status) -> tuple[list[str], list[list[str]]]:
+    """Return precision and recall of each class with their intervals, over the last audits, the rarest class first."""
+    mean = mean_of(known_audits(status.audits)[-N_ROUNDS_IN_MEAN:])
+    body = [
+        [
+            each.name,
+            f"{each.labeled:,}",
+            _with_interval(each.correct, each.labeled),
+            f"{each.predicted:,}",
+            _with_interval(each.correct, each.predicted),
+        ]
+        for each in sorted(mean.classes, key=lambda each: (each.labeled, each.name))
+    ]
+    return ["class", "rows", "recall", "taken for it", "precision"], body
+
+
+def _with_interval(correct: int, tested: int) -> str:
+    if not tested:
+        return ""
+    low, high = wilson(correct, tested)
+    return f"{correct / tested:.1%} ({low:.1%} to {high:.1%})"
 
 
 def _draw_mix(status: Status, names: list[str]) -> Markup | None:
@@ -201,7 +264,8 @@ def _facts(settings: Settings) -> list[tuple[str, Any]]:
         "label column": settings.label_column,
         "strategy": settings.strategy + (f" ({options})" if options else ""),
         **({"learner": "none: probabilities are given in every round"} if settings.given else training),
-        "rows a round": f"{settings.batch_size:,}",
+        "rows a round": f"{settings.batch_size:,}"
+        + (f", and {settings.audit:,} drawn by chance" if settings.audit else ""),
         "seed": str(settings.seed),
     }
     return list(facts.items())

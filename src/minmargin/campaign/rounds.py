@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, TypeAlias, Unpack
 from minmargin.batch import Batch
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Evidence, Round, now
+from minmargin.campaign.sampling import marked, strategy_of
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids, checksum
-from minmargin.campaign.values import from_text, id_array
+from minmargin.campaign.values import from_text, id_array, to_text
 from minmargin.errors import InputError, listing
 from minmargin.execution import ExecutionOptions
 from minmargin.pools import open_pool
 from minmargin.pools.exclusion import Named
 from minmargin.selection import select
-from minmargin.strategies import resolve_strategy
 
 
 class Turn(NamedTuple):
@@ -65,7 +65,13 @@ def next_round(
     if csv:
         batch.to_csv(path.with_suffix(".csv"))
     made = Round(number, path.name, checksum(path), settings.seed_of(number), pool_mark, addition, now())
-    journal.add_round(made, ids, withdraw=back_in_pool if requeue else (), evidence=evidence)
+    journal.add_round(
+        made,
+        ids,
+        withdraw=back_in_pool if requeue else (),
+        evidence=evidence,
+        audit=_audit_of(batch, ids, settings),
+    )
     return batch
 
 
@@ -78,13 +84,14 @@ def train_and_pick(
 ) -> tuple[Batch, None]:
     """Return the batch that models trained on all labels so far pick; `execution` goes to `minmargin.select`."""
     settings = folder.settings
+    strategy = strategy_of(settings, turn.number)
     batch = select(
         str(folder.write_labeled()),
         settings.label_column,
         turn.pool,
         batch_size,
         classes=[from_text(name, settings.label_kind) for name in folder.journal.classes()],
-        strategy=resolve_strategy(settings.strategy, **settings.strategy_options),
+        strategy=strategy,
         learner=learner,
         n_models=settings.n_models,
         bootstrap_fraction=settings.bootstrap_fraction,
@@ -97,7 +104,7 @@ def train_and_pick(
         preprocess=settings.preprocess,
         **execution,
     )
-    return batch, None
+    return marked(batch, strategy, batch_size), None
 
 
 def _excluded(turn: Turn, settings: Settings) -> Named | None:
@@ -125,6 +132,14 @@ def _check_same_pool(settings: Settings, rounds: Sequence[Round], mark: str) -> 
             "The pool's files have changed, and without an id column rows are known by their number. "
             "Put them back, or begin a campaign with id_column."
         )
+
+
+def _audit_of(batch: Batch, ids: Sequence[str], settings: Settings) -> dict[str, str]:
+    """Return the ids of a batch's audit rows, and what the model takes each for before anybody has labeled it."""
+    if batch.audit is None:
+        return {}
+    rows = zip(ids, batch.predicted.tolist(), batch.audit.tolist(), strict=True)
+    return {each: str(to_text(guess, settings.label_kind)) for each, guess, by_chance in rows if by_chance}
 
 
 def _ids_of(batch: Batch, settings: Settings) -> list[str]:

@@ -50,6 +50,8 @@ class Settings:
         folds: by how many folds of the labeled rows it is measured otherwise; 0: not at all.
         distinct: whether copies of picked rows are passed over; None, where probabilities are given: if they come with
             features.
+        audit: how many rows a round draws by chance besides, to measure the model by.
+        stop_hints: whether the status says when more labels hardly pay.
     """
 
     pool: tuple[str, ...]
@@ -71,6 +73,8 @@ class Settings:
     folds: int
     learner_folder: str | None = None  # campaigns of earlier versions have none
     distinct: bool | None = False  # as in those, whatever is usual by now
+    audit: int = 0
+    stop_hints: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -98,7 +102,14 @@ class Settings:
 
     def seed_of(self, number: int) -> int:
         """Return the seed of a round: 53 bits, so that it survives any reader of JSON."""
-        state = np.random.SeedSequence(self.seed, spawn_key=(number,)).generate_state(1, np.uint64)
+        return self._seed_at(number)
+
+    def audit_seed_of(self, number: int) -> int:
+        """Return the seed by which a round draws the rows of its audit: no strategy has it."""
+        return self._seed_at(number, 1)
+
+    def _seed_at(self, *path: int) -> int:
+        state = np.random.SeedSequence(self.seed, spawn_key=path).generate_state(1, np.uint64)
         return int(state[0]) & (2**53 - 1)
 
     def pool_of(self, folder: Path) -> list[str]:
@@ -185,6 +196,13 @@ def _check(found: dict[str, Any], path: Path) -> None:
         raise _wrong(path, "features", found["features"], _RULES["features"][1])
 
 
+def check_setting(name: str, value: Any) -> None:
+    """Raise an error unless a value is of the type that a setting has."""
+    fits, wanted = _RULES[name]
+    if not fits(value):
+        raise InputError(f"{name}={value!r} must be {wanted}.")
+
+
 def _wrong(path: Path, name: str, value: Any, wanted: str) -> InputError:
     return InputError(f"{str(path)!r} has {name}={json.dumps(value)}, and {name} must be {wanted}.")
 
@@ -227,6 +245,8 @@ _RULES: dict[str, _Rule] = {
     "held_out": _FLAG,
     "distinct": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
     "folds": _WHOLE,
+    "audit": _WHOLE,
+    "stop_hints": _FLAG,
 }
 
 

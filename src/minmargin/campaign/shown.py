@@ -23,6 +23,7 @@ def status_in(files: CampaignFolder) -> Status:
         how_measured(settings),
         has_project=files.has_project,
         agreed=files.count_agreed() if settings.given else None,
+        stop_hints=settings.stop_hints,
     )
 
 

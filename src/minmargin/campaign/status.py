@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Audit, describe_audits, known_audits, mean_of
+from minmargin.campaign.forecast import LEAST_POINTS, Forecast, Point, make_forecast
 from minmargin.campaign.hints import next_flags
-from minmargin.campaign.journal import Journal, Measurement
+from minmargin.campaign.journal import Journal, Label, Measurement
 from minmargin.campaign.measuring import interval
 from minmargin.tables import html_table, text_table
 
@@ -32,7 +34,8 @@ class RoundStatus:
         balanced_accuracy: the mean over the classes of the part of their rows that is right, None if it is not known,
             as in rounds that an earlier version measured.
         classes: how often each class was given to its rows.
-        agreed: how many of its labels are what was predicted; None where models are trained, and for round 0.
+        agreed: how many labels of its picks are what was predicted; None where models are trained, and for round 0.
+        audited: how many of its labels are of rows that were drawn by chance.
     """
 
     round: int
@@ -45,11 +48,13 @@ class RoundStatus:
     balanced_accuracy: float | None
     classes: dict[str, int]
     agreed: int | None = None
+    audited: int = 0
 
     @property
     def agreement(self) -> float | None:
-        """The part of its labels that were predicted; None if it is not known. Picked rows are hard: no accuracy."""
-        return None if self.agreed is None or not self.labeled else self.agreed / self.labeled
+        """The part of its picks' labels that were predicted; None if it is not known. Picks are hard: no accuracy."""
+        n_picks = self.labeled - self.audited
+        return None if self.agreed is None or not n_picks else self.agreed / n_picks
 
     @property
     def unlabeled(self) -> int:
@@ -71,6 +76,8 @@ class Status:
         has_project: whether a round was pushed to a labeling tool.
         given: whether probabilities are given in every round, so that there is no accuracy.
         next_flags: what the command for the next round then takes.
+        audits: what the rows that rounds drew by chance tell of the rounds' models.
+        stop_hints: whether to say when more labels hardly pay.
     """
 
     folder: str
@@ -81,6 +88,8 @@ class Status:
     has_project: bool
     given: bool = False
     next_flags: tuple[str, ...] = ()
+    audits: tuple[Audit, ...] = ()
+    stop_hints: bool = False
 
     @property
     def labels(self) -> int:
@@ -116,6 +125,48 @@ class Status:
         return f"Always saying {name!r} would be right in {share:.1%} of the {rows} rows."
 
     @property
+    def points(self) -> list[Point]:
+        """The measured accuracies that a forecast can go by: those on held-out rows, or else those of audits.
+
+        Cross-validation measures on picked rows, and its curve is not that of accuracy.
+        """
+        on_held_out = [each for each in self.curve if each.way == "held-out"]
+        if on_held_out:
+            return [Point(each.labels, each.correct, each.tested) for each in on_held_out]
+        known = known_audits(self.audits)
+        return [Point(each.labels, each.estimate.correct, each.estimate.tested) for each in known]
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """How many more labels one more point of accuracy takes; None before enough was measured to tell."""
+        return make_forecast(self.points, self.labels)
+
+    @property
+    def hint(self) -> str | None:
+        """That it may be time to stop, in a sentence; None if it is not, or if hints were not asked for."""
+        forecast = self.forecast if self.stop_hints else None
+        if forecast is None or not forecast.far:
+            return None
+        return (
+            f"Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now "
+            f"({self.labels:,})."
+        )
+
+    def notes(self) -> list[str]:
+        """Return what audits tell, what is to be expected of more labels, and a hint, in sentences."""
+        lines = describe_audits(self.audits)
+        n_points = len({each.labels for each in self.points})
+        forecast = self.forecast
+        if forecast is not None:
+            lines.append(forecast.sentence)
+        elif n_points:
+            lines.append(
+                f"Forecast: cannot tell yet. It takes {LEAST_POINTS} measured models, and there "
+                f"{'is' if n_points == 1 else 'are'} {n_points}."
+            )
+        return [*lines, *([self.hint] if self.hint else [])]
+
+    @property
     def sentence(self) -> str:
         """All of it in a sentence."""
         n_rounds = len(self.rounds) - 1
@@ -136,6 +187,7 @@ class Status:
             *(["withdrawn"] if withdrawn else []),
             "labels",
             *(["agreement"] if self.given else ["accuracy", "balanced accuracy"]),
+            *(["audit"] if self.audits else []),
         ]
         body = [
             [
@@ -146,6 +198,7 @@ class Status:
                 *([f"{each.withdrawn:,}"] if withdrawn else []),
                 f"{each.labels:,}",
                 *self._measured_cells(each),
+                *([self._audit_cell(each)] if self.audits else []),
             ]
             for each in self.rounds
         ]
@@ -158,8 +211,18 @@ class Status:
             return ["", ""]
         return [f"{line.accuracy:.1%}", _percent(line.balanced_accuracy)]
 
+    def _audit_cell(self, line: RoundStatus) -> str:
+        """Return how good the model with a line's labels was on the rows that the next round drew."""
+        found = next((each.estimate for each in self.audits if each.round == line.round + 1), None)
+        if found is None or found.accuracy is None:
+            return ""
+        low, high = found.interval
+        return f"{found.accuracy:.1%} ({low:.1%} to {high:.1%})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
+        known = known_audits(self.audits)
+        forecast = self.forecast
         return {
             "folder": self.folder,
             "labels": self.labels,
@@ -181,6 +244,15 @@ class Status:
                 }
                 for each in self.curve
             ],
+            "audits": [each.to_dict() for each in self.audits],
+            "audit_mean": {
+                "rounds": len(known[-N_ROUNDS_IN_MEAN:]),
+                **mean_of(known[-N_ROUNDS_IN_MEAN:]).to_dict(),
+            }
+            if known
+            else None,
+            "forecast": None if forecast is None else forecast.to_dict(),
+            "hint": self.hint,
         }
 
     @property
@@ -199,8 +271,8 @@ class Status:
         """Return the learning curve as a line of bars, with its ends and how it was measured."""
         known = [(each.labels, each.accuracy) for each in self.curve if each.accuracy is not None]
         if not known:
-            return [self.measured]
-        notes = [self.measured, *([self.caution] if self.caution else [])]
+            return [self.measured, *self.notes()]
+        notes = [self.measured, *([self.caution] if self.caution else []), *self.notes()]
         (first, low), (last, high) = known[0], known[-1]
         if len(known) == 1:
             return [f"{low:.1%} with {first:,} labels", *notes]
@@ -221,6 +293,7 @@ def status_of(
     *,
     has_project: bool,
     agreed: Mapping[int, int] | None = None,
+    stop_hints: bool = False,
 ) -> Status:
     """Return the status that a journal tells.
 
@@ -230,13 +303,17 @@ def status_of(
         initial: the labels of the beginning, as the journal writes them.
         measured: how accuracy is measured, in words.
         has_project: whether a round was pushed to a labeling tool.
-        agreed: for each round, how many of its labels were predicted; None where models are trained.
+        agreed: for each round, how many labels of its picks were predicted; None where models are trained.
+        stop_hints: whether to say when more labels hardly pay.
     """
     measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
     by_round: dict[int, Counter[str]] = defaultdict(Counter)
     by_round[0].update(initial)
-    for label in journal.labels().values():
+    labels = journal.labels()
+    for label in labels.values():
         by_round[label.round][label.label] += 1
+    audits = _audits_of(journal, labels, len(initial))
+    audited = {each.round: each.estimate.tested for each in audits}
     # What a round has brought is what the next one knew.
     knew = [*(each.addition for each in rounds), journal.last_addition()]
     lines = []
@@ -255,6 +332,7 @@ def status_of(
                 None if found is None else found.balanced_accuracy,
                 dict(by_round[number]),
                 None if agreed is None else agreed.get(number),
+                audited.get(number, 0),
             )
         )
     # Labels may come in several parts. What was measured in between is no round's end, and would bend the curve.
@@ -268,6 +346,23 @@ def status_of(
         has_project,
         given=agreed is not None,
         next_flags=() if agreed is None else next_flags(journal),
+        audits=audits,
+        stop_hints=stop_hints,
+    )
+
+
+def _audits_of(journal: Journal, labels: Mapping[str, Label], n_initial: int) -> tuple[Audit, ...]:
+    """Return the audits of a journal. A row that went back into the pool is no audit row of the round that lost it."""
+    predicted = journal.audits()
+    return tuple(
+        Audit.of(
+            made.number,
+            n_initial + len(journal.labels(made.addition)),
+            predicted[made.number],
+            {each: label.label for each, label in labels.items() if label.round == made.number},
+        )
+        for made in journal.rounds()
+        if made.number in predicted
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,7 @@ def labeled_table(
     batches: Iterable[tuple[int, pa.Table]],
     labels: Mapping[str, Label],
     settings: Settings,
+    kept: Callable[[int], Sequence[str]],
 ) -> pa.Table:
     """Return all labeled rows: the first ones, then those that each round picked, best first.
 
@@ -119,6 +120,7 @@ def labeled_table(
         batches: the rounds' numbers and batches.
         labels: the labels by id.
         settings: tell the columns.
+        kept: returns the pool columns that the batch of a round holds.
     """
     columns = [*settings.labeled_columns, settings.label_column]
     # Where probabilities are given, the first rows need not have what the pool's rows bring along.
@@ -134,13 +136,17 @@ def labeled_table(
             place for place, each in enumerate(texts) if each in labels and labels[each].round == number
         ]
         rows = batch.select(range(len(own_columns(batch)), batch.num_columns)).rename_columns(
-            list(settings.kept)
+            list(kept(number))
         )
         classes = [from_text(labels[texts[place]].label, settings.label_kind) for place in picked]
         places = pa.array(picked, pa.int64())
         parts.append(
             pa.table(
-                {name: rows[name].take(places) for name in settings.labeled_columns}
+                {
+                    name: rows[name].take(places)
+                    for name in settings.labeled_columns
+                    if name in rows.column_names
+                }
                 | {settings.label_column: pa.array(classes, ARROW_TYPES[settings.label_kind])}
             )
         )

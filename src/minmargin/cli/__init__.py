@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minmargin.cli.app import app
-from minmargin.cli.flags import with_flags
+from minmargin.cli.flags import SpelledError, with_flags
 from minmargin.cli.manners import manners
 from minmargin.errors import DataWarning, MinMarginError
 
@@ -19,6 +19,7 @@ from minmargin.errors import DataWarning, MinMarginError
 from minmargin.cli import select  # noqa: F401
 from minmargin.cli import inspect  # noqa: F401
 from minmargin.cli import campaign  # noqa: F401
+from minmargin.cli import campaign_set  # noqa: F401
 from minmargin.cli import compare  # noqa: F401
 from minmargin.cli import demo  # noqa: F401
 from minmargin.cli import export  # noqa: F401
@@ -55,6 +56,9 @@ def run() -> int:
     except SystemExit as stop:
         # The argument parser leaves with 2 when a flag is wrong; that is the caller's error.
         return USER_ERROR if stop.code == 2 else int(stop.code or OK)
+    except SpelledError as error:
+        _show_error(str(error))
+        return USER_ERROR
     except MinMarginError as error:
         _show_error(with_flags(str(error)))
         return USER_ERROR

@@ -122,6 +122,16 @@ def init_command(
     folds: Annotated[
         int, typer.Option(help="Without held-out rows, accuracy is cross-validated so; 0: not measured.")
     ] = 5,
+    audit: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Rows that each round draws by chance besides, to measure the model on the pool by.",
+        ),
+    ] = 0,
+    stop_hints: Annotated[
+        bool, typer.Option("--stop-hints", help="Let status say when more labels hardly pay.")
+    ] = False,
     strategy: StrategyOption = "min-margin",
     strategy_option: StrategyOptions = None,
     prefilter: Prefilter = None,
@@ -146,6 +156,8 @@ def init_command(
         classes=split(classes) or [],
         held_out=one_or_all(held_out) if held_out else None,
         folds=folds,
+        audit=audit,
+        stop_hints=stop_hints,
         strategy=cast("StrategyName", strategy),  # which is checked there
         strategy_options=strategy_options(strategy, strategy_option, prefilter),
         distinct=distinct,

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 
+from minmargin.errors import MinMarginError
 from minmargin.strategies import option_names, strategies
+
+
+class SpelledError(MinMarginError):
+    """An error in the words of its command already: its settings are no flags."""
+
 
 # An argument with its value, or alone where its name cannot be an ordinary word.
 _ARGUMENT = re.compile(

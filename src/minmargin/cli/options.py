@@ -149,7 +149,7 @@ def strategy_options(strategy: str, given: list[str] | None, prefilter: int | No
         if name in options:
             raise InputError(f"--strategy-option {text} gives {name!r} a second time. Give it once.")
         try:
-            options[name] = _value_of(value)
+            options[name] = value_of(value)
         except ValueError:
             raise InputError(
                 f"--strategy-option {text} gives {value!r}, which is neither a number nor true, false or none. {has}"
@@ -157,7 +157,7 @@ def strategy_options(strategy: str, given: list[str] | None, prefilter: int | No
     return options
 
 
-def _value_of(text: str) -> int | float | bool | None:
+def value_of(text: str) -> int | float | bool | None:
     """Return what a text stands for; raise ValueError if that is no value of an option."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -1,0 +1,171 @@
+"""Settings that are changed between rounds: which may be, what each change means, and why the others may not.
+
+The journal is told first, with what held before. A process that is killed then leaves a change that was written down
+and never made, which does no harm: what the journal says of the rounds before it is true all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from minmargin.campaign.beginning import check_given_rounds, check_rounds
+from minmargin.campaign.folder import CampaignFolder
+from minmargin.campaign.journal import Change
+from minmargin.campaign.learner import need_learner
+from minmargin.campaign.measuring import training_of
+from minmargin.campaign.settings import GIVEN, Settings, as_names, check_setting
+from minmargin.campaign.values import from_text
+from minmargin.checks import check_count
+from minmargin.errors import InputError, listing, nearest
+from minmargin.strategies import distinct_rows, resolve_strategy
+
+_ANOTHER = "Begin another campaign, with labeled.parquet of this one as its labeled rows."
+#: Why the other settings stay as they are.
+_FIXED = {
+    "pool": "Rows that were picked came from it. If rows have ids, files may be added where its path finds them.",
+    "label_column": "Labels that came back stand under this name.",
+    "label_kind": "Labels that came back are of this kind.",
+    "id_column": "Rows that were picked are known by it.",
+    "id_kind": "Rows that were picked are known by ids of this kind.",
+    "features": f"Batches hold these columns of the picked rows, and no others to learn from. {_ANOTHER}",
+    "learner": f"The curve would be of two learners. {_ANOTHER}",
+    "learner_folder": "It is where the learner's module lies. If that was moved, change settings.json.",
+    "preprocess": f"The curve would be of two learners. {_ANOTHER}",
+    "seed": "Every round has its own from it, already.",
+    "held_out": f"Accuracies on other rows cannot be compared. {_ANOTHER}",
+}
+_OF_TRAINING = ("n_models", "bootstrap_fraction", "folds")
+
+
+def change_settings(before: Settings, asked: Mapping[str, Any]) -> Settings:
+    """Return settings with changes, each checked by itself, or say which may not be changed, and why.
+
+    A new strategy has its own options: those of the one before go, and whether copies are passed over is as usual for
+    it, where it was as usual before.
+    """
+    for name, value in asked.items():
+        if name in _FIXED:
+            raise InputError(f"{name} stays as it is. {_FIXED[name]}")
+        if name not in _MEANINGS:
+            raise InputError(f"There is no setting {name!r} to change.{nearest(name, _MEANINGS)}")
+        if before.given and name in _OF_TRAINING:
+            raise InputError(
+                f"{name} is of no use with learner={GIVEN!r}, which trains nothing. Leave it out."
+            )
+        check_setting(name, list(as_names(value)) if name == "keep" else value)
+    if "batch_size" in asked:
+        check_count("batch_size", asked["batch_size"], least=1)
+    if asked.get("distinct", False) is None and not before.given:
+        raise InputError("distinct=None must be true or false, where models are trained.")
+    values = dict(asked)
+    if "keep" in values:
+        values["keep"] = as_names(values["keep"])
+    if "strategy" in values and values["strategy"] != before.strategy:
+        values.setdefault("strategy_options", {})
+        new = resolve_strategy(values["strategy"], **values["strategy_options"])
+        old = resolve_strategy(before.strategy, **before.strategy_options)
+        if not before.given and before.distinct == distinct_rows(None, old):
+            values.setdefault("distinct", distinct_rows(None, new))
+    return replace(before, **values)
+
+
+def make_changes(
+    path: Path, asked: Mapping[str, Any], at_hand: Any | None
+) -> tuple[Settings, tuple[str, ...]]:
+    """Change settings of the campaign in a folder; return all of them, and what each change means.
+
+    `at_hand` is the learner, where it is an object. The folder must be locked.
+    """
+    before = Settings.read(path)
+    after, files = change_settings(before, asked), CampaignFolder(path, before)
+    journal = files.journal
+    if after.given:
+        check_given_rounds(after, path)
+    else:
+        classes = [from_text(name, before.label_kind) for name in journal.classes()]
+        learner = need_learner(before, path, at_hand)
+        check_rounds(after, path, training_of(files.labeled(), after, learner, classes))
+    made = changes_between(before, after, len(journal.rounds()))
+    if made:
+        journal.add_changes(made)
+        after.write(path)
+    return after, explain(made)
+
+
+def changes_between(before: Settings, after: Settings, n_rounds: int) -> list[Change]:
+    """Return what differs, as the journal writes it down after so many rounds."""
+    old, new = asdict(before), asdict(after)
+    return [
+        Change(n_rounds, name, _plain(old[name]), _plain(new[name])) for name in old if old[name] != new[name]
+    ]
+
+
+def explain(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return what each change means, in a sentence."""
+    return tuple(
+        _MEANINGS[each.name](each.before, each.after, f"from round {each.round + 1} on") for each in changes
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _folds(before: int, after: int, _: str) -> str:
+    if after == 0:
+        return "Accuracy is not cross-validated any more."
+    were = f"{before} before" if before else "it was not before"
+    return (
+        f"Accuracy is measured by {after} folds from now on ({were}), unless there are held-out rows. What was "
+        "measured stays."
+    )
+
+
+def _audit(before: int, after: int, since: str) -> str:
+    if after == 0:
+        return f"No rows are drawn by chance {since} ({before:,} a round before)."
+    return f"{after:,} rows are drawn by chance {since} ({before:,} a round before), to measure the model by."
+
+
+def _keep(before: Sequence[str], after: Sequence[str], since: str) -> str:
+    carried = listing(after, most=20) if after else "no columns besides the features"
+    were = listing(before, most=20) if before else "none"
+    return f"Batches carry {carried} {since} ({were} before). Those that were written stay as they are."
+
+
+def _options(before: Mapping[str, Any], after: Mapping[str, Any], since: str) -> str:
+    new, old = (
+        ", ".join(f"{name}={value}" for name, value in each.items()) or "the usual ones"
+        for each in (after, before)
+    )
+    return f"The strategy's options are {new} {since} ({old} before)."
+
+
+def _distinct(_: bool | None, after: bool | None, since: str) -> str:
+    if after is None:
+        return f"Copies of picked rows are passed over {since} where features come with the probabilities."
+    return f"Copies of picked rows are {'passed over' if after else 'picked like other rows'} {since}."
+
+
+_Meaning: TypeAlias = Callable[[Any, Any, str], str]
+_MEANINGS: dict[str, _Meaning] = {
+    "batch_size": lambda before, after, since: f"A round picks {after:,} rows {since} ({before:,} before).",
+    "strategy": lambda before, after, since: f"Rows are picked by {after} {since} ({before} before).",
+    "strategy_options": _options,
+    "distinct": _distinct,
+    "keep": _keep,
+    "n_models": lambda before, after, since: f"{after:,} members are trained {since} ({before:,} before).",
+    "bootstrap_fraction": lambda before, after, since: (
+        f"A draw is {after:g} of each class {since} ({before:g} before)."
+    ),
+    "folds": _folds,
+    "audit": _audit,
+    "stop_hints": lambda _before, after, _since: (
+        "The status says when more labels hardly pay."
+        if after
+        else "The status does not say when more labels hardly pay."
+    ),
+}

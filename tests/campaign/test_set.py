@@ -1,0 +1,195 @@
+"""Settings changed between rounds: what is said, what is refused, and that earlier rounds stay as they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import minmargin as mm
+from campaign.flowers import answers
+from campaign.told import ROUNDS, predicted
+from minmargin.campaign.journal import Journal
+from minmargin.campaign.settings import Settings
+
+FOLDS = (
+    "Accuracy is measured by 3 folds from now on (it was not before), unless there are held-out rows. What was "
+    "measured stays."
+)
+POOL = (
+    "pool stays as it is. Rows that were picked came from it. If rows have ids, files may be added where its path "
+    "finds them."
+)
+LEARNER = (
+    "learner stays as it is. The curve would be of two learners. Begin another campaign, with labeled.parquet of this "
+    "one as its labeled rows."
+)
+
+
+def settings_of(folder: str = "flowers") -> dict[str, object]:
+    return json.loads(Path(folder, "settings.json").read_text())
+
+
+def test_changes_hold_from_the_next_round_on_and_say_what_they_mean(begin):
+    campaign = begin()
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    said = campaign.set(batch_size=4, audit=5, n_models=2, folds=3, bootstrap_fraction=1.5, stop_hints=True)
+    assert said == (
+        "A round picks 4 rows from round 2 on (7 before).",
+        "2 members are trained from round 2 on (3 before).",
+        "A draw is 1.5 of each class from round 2 on (1 before).",
+        FOLDS,
+        "5 rows are drawn by chance from round 2 on (0 a round before), to measure the model by.",
+        "The status says when more labels hardly pay.",
+    )
+    assert campaign.settings == mm.Campaign.open("flowers").settings == Settings.read(Path("flowers"))
+    batch = campaign.next(n_jobs=1)
+    assert batch.audit.tolist() == [False] * 4 + [True] * 5
+    assert batch.manifest["settings"]["n_models"] == 2
+    assert campaign.set(batch_size=4) == ()
+    assert campaign.set(audit=0, folds=0, stop_hints=False) == (
+        "Accuracy is not cross-validated any more.",
+        "No rows are drawn by chance from round 3 on (5 a round before).",
+        "The status does not say when more labels hardly pay.",
+    )
+    assert [(each.round, each.name) for each in campaign._journal.changes()] == [
+        *(
+            (1, name)
+            for name in ("batch_size", "n_models", "bootstrap_fraction", "folds", "audit", "stop_hints")
+        ),
+        *((2, name) for name in ("folds", "audit", "stop_hints")),
+    ]
+
+
+def test_a_new_strategy_has_its_own_options_and_treats_copies_as_is_usual_for_it(begin):
+    campaign = begin(strategy="k-centers", strategy_options={"prefilter": 50})
+    assert campaign.set(strategy="random") == (
+        "Rows are picked by random from round 1 on (k-centers before).",
+        "The strategy's options are the usual ones from round 1 on (prefilter=50 before).",
+        "Copies of picked rows are picked like other rows from round 1 on.",
+    )
+    assert campaign.set(strategy="cluster-margin", strategy_options={"oversample": 3}, distinct=False) == (
+        "Rows are picked by cluster-margin from round 1 on (random before).",
+        "The strategy's options are oversample=3 from round 1 on (the usual ones before).",
+    )
+    assert campaign.set(distinct=True) == ("Copies of picked rows are passed over from round 1 on.",)
+    assert campaign.next(n_jobs=1).manifest["settings"]["strategy_options"]["oversample"] == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"label_column": "z"}, "label_column stays as it is. Labels that came back stand under this name."),
+        ({"id_column": "z"}, "id_column stays as it is. Rows that were picked are known by it."),
+        ({"pool": "other.parquet"}, POOL),
+        ({"learner": "mlp"}, LEARNER),
+        ({"batchsize": 3}, "There is no setting 'batchsize' to change. Did you mean 'batch_size'?"),
+        ({"batch_size": 0}, "batch_size=0 must be a whole number >= 1."),
+        ({"batch_size": "many"}, "batch_size='many' must be a whole number >= 0."),
+        (
+            {"batch_size": 200},
+            "batch_size=200 is larger than the pool (150 rows in the pool's files). Use batch_size<=150.",
+        ),
+        (
+            {"n_models": 0},
+            "Strategy 'min-margin' needs members, and n_models=0. Use n_models>=1; 25 is usual.",
+        ),
+        ({"distinct": None}, "distinct=None must be true or false, where models are trained."),
+        ({"keep": ["nothing"]}, None),
+        ({"strategy": "nothing"}, None),
+        ({"strategy": "k-centers", "strategy_options": {"prefilter": 3}}, None),
+        ({"audit": 144}, None),
+        ({"bootstrap_fraction": 0.01}, None),
+    ],
+)
+def test_what_may_not_be_changed_changes_nothing(begin, changes, message):
+    campaign = begin()
+    before = Path("flowers/settings.json").read_bytes()
+    with pytest.raises(mm.InputError) as caught:
+        campaign.set(**{"folds": 2, **changes})
+    assert message is None or str(caught.value) == message
+    assert Path("flowers/settings.json").read_bytes() == before
+    assert campaign.settings.folds == 0
+    assert campaign._journal.changes() == []
+
+
+def test_every_setting_can_be_changed_or_has_a_reason_why_not(begin):
+    campaign = begin()
+    changeable = "batch_size strategy strategy_options distinct keep n_models bootstrap_fraction folds audit stop_hints"
+    for name, value in settings_of().items():
+        if name in changeable.split():
+            assert campaign.set(**{name: value}) == ()
+        elif name != "format":
+            with pytest.raises(mm.InputError, match=f"^{name} stays as it is\\. "):
+                campaign.set(**{name: value})
+
+
+def test_rounds_before_a_change_of_what_batches_carry_are_read_as_they_were_written(begin):
+    campaign = begin(features=["a", "b"], keep=["c"])
+    first = campaign.next(n_jobs=1)
+    campaign.add_labels(answers(first), n_jobs=1)
+    assert campaign.set(keep=["d", "c"]) == (
+        "Batches carry 'd', 'c' from round 2 on ('c' before). Those that were written stay as they are.",
+    )
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    campaign.set(keep="d")
+    campaign.set(keep=[])
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    assert [campaign.batch(n).column_names[8:] for n in (1, 2, 3)] == [
+        ["a", "b", "c"],
+        ["a", "b", "d", "c"],
+        ["a", "b"],
+    ]
+    labeled = campaign.labeled()
+    assert labeled.column_names == ["a", "b", "y", "row_id"]
+    assert labeled["a"].to_pylist()[15:22] == first.kept["a"].to_pylist()
+
+
+def test_models_elsewhere_have_no_use_for_settings_of_training_and_old_rows_lack_new_columns(begin_given):
+    campaign = begin_given(keep=["a"])
+    told = {"columns": ["m0_*", "m1_*"], "n_jobs": 1}
+    campaign.add_labels(answers(campaign.next(probabilities=predicted(ROUNDS[0]), **told)))
+    with pytest.raises(mm.InputError) as caught:
+        campaign.set(n_models=3)
+    assert (
+        str(caught.value) == "n_models is of no use with learner='given', which trains nothing. Leave it out."
+    )
+    assert campaign.set(keep=["a", "b"], distinct=True, audit=3)[0] == (
+        "Batches carry 'a', 'b' from round 2 on ('a' before). Those that were written stay as they are."
+    )
+    campaign.add_labels(answers(campaign.next(probabilities=predicted(ROUNDS[1]), **told)))
+    labeled = campaign.labeled()
+    assert labeled.column_names == ["a", "b", "label", "row_id"]
+    assert labeled["b"].null_count == 7
+
+
+def test_a_change_that_was_cut_off_after_the_journal_does_no_harm(begin, monkeypatch):
+    campaign = begin(features=["a", "b"], keep=["c"])
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Settings, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.set(keep=["d"])
+    campaign = mm.Campaign.open("flowers")
+    assert campaign.settings.keep == ("c",)
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    campaign.set(keep=["d"])
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    assert [campaign.batch(n).column_names[-1] for n in (1, 2, 3)] == ["c", "c", "d"]
+    assert len(campaign.labeled()) == 15 + 21
+    assert [each.round for each in Journal(Path("flowers/journal.sqlite")).changes()] == [1, 2]
+
+
+def test_a_learner_that_is_an_object_is_needed_to_check_a_change(begin):
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - for this test only
+
+    begin(learner=LogisticRegression(max_iter=1000))
+    with pytest.raises(mm.InputError, match=r"^Campaign 'flowers' was begun with an object as its learner"):
+        mm.Campaign.open("flowers").set(batch_size=3)
+    opened = mm.Campaign.open("flowers", learner=LogisticRegression(max_iter=1000))
+    assert opened.set(batch_size=3) == ("A round picks 3 rows from round 1 on (7 before).",)
