@@ -207,6 +207,7 @@ def test_status_page_and_notebook_show_the_audit(begin):
     assert sentence in campaign._repr_html_()
     page = campaign.report("campaign.html").read_text()
     assert sentence in page
+    assert "52 labels in 4 rounds. By audits, the model was right in " in page
     assert "<h2>Audit</h2>" in page
     assert "accuracy by the last audit" in page
     assert ">precision</th>" in page

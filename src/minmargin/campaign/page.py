@@ -60,11 +60,19 @@ def _lead(status: Status) -> str:
     """Return what the labels have brought, and no more than can be told from so many rows."""
     known = [each for each in status.curve if each.accuracy is not None]
     n_rounds = sum(each.labeled > 0 for each in status.rounds[1:])
+    rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
     more = status.labels - status.rounds[0].labeled
+    audits = known_audits(status.audits)
+    if len(audits) > 1 and not any(each.way == "held-out" for each in known):
+        (first_low, first_high), (low, high) = audits[0].estimate.interval, audits[-1].estimate.interval
+        return (
+            f"{more:,} labels in {rounds}. By audits, the model was right in {first_low:.1%} to {first_high:.1%} of "
+            f"the rest of the pool with {audits[0].labels:,} labels, and in {low:.1%} to {high:.1%} with "
+            f"{audits[-1].labels:,}."
+        )
     if not more or len(known) < 2:
         return f"The campaign has {status.sentence}"
     first, last = known[0], known[-1]
-    rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
     low, high = interval(last)
     if low <= (first.accuracy or 0.0) <= high:
         balanced = ""
