@@ -42,7 +42,7 @@ def labels_for_a_point(curve: Curve, now: int) -> float:
 def test_a_curve_is_found_again_by_its_points(curve):
     found = fit_curve(measured(curve, 10**9))
     for n in (*LABELS, 1600):
-        assert found.at(n) == pytest.approx(curve.at(n), abs=2e-4)
+        assert found.at(n) == pytest.approx(curve.at(n), abs=5e-4)
 
 
 @given(CURVES)
@@ -71,8 +71,8 @@ def test_the_interval_ends_where_the_best_curve_through_it_fits_too_badly(seed):
             to_gain = GAIN / (1 - (1 + more / now) ** -c)
             return float((((correct / tested - a + to_gain * (labels / now) ** -c) ** 2) / variances).sum())
 
-        starts = [(0.9, c) for c in (0.25, 0.5, 0.9)]
-        return min(minimize(of, start, bounds=[(0, 1), (0.2, 1.0)], tol=1e-12).fun for start in starts)
+        starts = [(a, c) for a in (0.9, 1.5) for c in (0.05, 0.3, 0.9)]
+        return min(minimize(of, start, bounds=[(0, 9), (0.01, 1.0)], tol=1e-12).fun for start in starts)
 
     found = make_forecast(points, now)
     least = misfit(found.labels)

@@ -1,8 +1,10 @@
 """Forecasts: how many more labels one more point of accuracy takes, as far as the measured accuracies can tell.
 
-The accuracy of a model with n labels is taken to be a - b n^-c, with a <= 1, b >= 0 and c between 0.2 and 1: learning
-curves mostly look so, once there are some labels (Cortes et al. 1994; Viering and Loog 2023). `now` being the labels of
-now, and B = b now^-c what can still be gained, m more labels gain
+The accuracy of a model with n labels is taken to be a - b n^-c, with b >= 0 and c between 0.01 and 1: learning curves
+mostly look so, once there are some labels (Cortes et al. 1994; Viering and Loog 2023). With the smallest c the curve
+rises with the logarithm of n. Such a curve would leave 100% behind some day, and describes the next labels well all the
+same, so a may be more than 1; only the point to be gained must be below it. `now` being the labels of now, and
+B = b now^-c what can still be gained, m more labels gain
 
     B (1 - (1 + m / now)^-c).
 
@@ -11,6 +13,9 @@ the curve then fits is a sum of squares, over the variances of the measured accu
 of m. The forecast is the m that fits best, and its interval holds every m that fits nearly as well: the profile
 likelihood interval. If the points scatter more than their rows explain, it is widened accordingly. That no number of
 labels may be enough, B being too small, is one of the curves that are compared.
+
+With few rows, chance alone makes some curves steep, and just these would look certain. So the upper end stays open
+until all measured rows together tell accuracy with a standard error of a point: that does not depend on what they say.
 
 Accuracies measured on the same held-out rows err alike, which moves a curve and hardly bends it. They are taken as
 independent, and the interval is then too wide rather than too narrow.
@@ -35,7 +40,7 @@ LEVEL = 0.8
 LEAST_POINTS = 4
 
 _MOST_SPREAD = 10.0  # between the ends of an interval that is worth telling
-_EXPONENTS = np.geomspace(0.2, 1.0, 80)
+_EXPONENTS = np.linspace(0.01, 1.0, 100)
 _SHARES = np.geomspace(1e-3, 1e3, 1381)  # m / now, in steps of one percent
 
 
@@ -121,7 +126,7 @@ def fit_curve(points: Sequence[Point]) -> Curve:
     for c in _EXPONENTS:
         design = np.column_stack([np.ones(len(labels)), -((labels / scale) ** -c)])
         root = np.sqrt(weights)
-        found = lsq_linear(design * root[:, np.newaxis], accuracies * root, ([0.0, 0.0], [1.0, np.inf]))
+        found = lsq_linear(design * root[:, np.newaxis], accuracies * root, ([0.0, 0.0], [np.inf, np.inf]))
         if found.cost < best:
             a, b = found.x
             best, curve = float(found.cost), Curve(float(a), float(b * scale**c), float(c))
@@ -141,7 +146,8 @@ def make_forecast(points: Sequence[Point], now: int) -> Forecast | None:
     fit = np.flatnonzero(misfits <= most)
     # If only curves fit that never gain a point, it takes more labels than any that were tried.
     low, high = (fit[0], fit[-1]) if len(fit) else (len(_SHARES) - 1, len(_SHARES) - 1)
-    bounded = len(fit) > 0 and never > most and high < len(_SHARES) - 1
+    exact = float(weights.sum()) ** -0.5 <= GAIN
+    bounded = exact and len(fit) > 0 and never > most and high < len(_SHARES) - 1
     best = None if never < misfits.min() else _more(now, int(misfits.argmin()))
     return Forecast(now, best, _more(now, int(low)), _more(now, int(high)) if bounded else None)
 
@@ -168,9 +174,12 @@ def _misfit(
     accuracies: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weighted squares by which a - to_gain * falls misses the accuracies, with the best a for each."""
+    """Return the weighted squares by which a - to_gain * falls misses the accuracies, with the best a for each.
+
+    By now such a curve is at a - to_gain, from where it must have room for a point, or to its end if that is nearer.
+    """
     limits = accuracies + to_gain[:, np.newaxis] * falls
-    best = np.minimum(limits @ weights / weights.sum(), 1.0)
+    best = np.minimum(limits @ weights / weights.sum(), 1.0 + np.maximum(to_gain - GAIN, 0.0))
     return np.asarray(((limits - best[:, np.newaxis]) ** 2) @ weights)
 
 
