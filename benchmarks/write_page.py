@@ -21,10 +21,10 @@ DOCS = Path(__file__).parents[1] / "docs"
 OTHERS = Path(__file__).with_name("results")  # what other machines gave, a folder each
 ORDER = (
     *("score", "fit", "solver", "choose_c", "networks", "parquet", "topb", "scaling"),
-    *("memory", "bounds", "spread", "peers", "import_time"),
+    *("memory", "bounds", "spread", "peers", "import_time", "audit"),
 )
 # May be measured without the others: their kept results are shown until `make bench` has them.
-BY_ITSELF = ("solver", "choose_c", "spread")
+BY_ITSELF = ("solver", "choose_c", "spread", "audit")
 ON_A_GPU = ("gpu",)  # needs a machine with one, so only its kept results are shown
 MNIST = (
     Path(__file__).parents[1] / "paper" / "results" / "mnist.json"
