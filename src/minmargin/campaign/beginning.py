@@ -185,6 +185,16 @@ def _check_sizes(settings: Settings, pool: MatchedPool) -> None:
         )
 
 
+def strategy_name(strategy: Any) -> str:
+    """Return the name of a strategy, or say that only names can be kept."""
+    if not isinstance(strategy, str):
+        raise InputError(
+            f"strategy is a {type(strategy).__name__}, and a campaign keeps strategies by name. Use a name from "
+            "mm.strategies(), with strategy_options; register_strategy gives a name to one of your own."
+        )
+    return strategy
+
+
 def refuse_training(**asked: tuple[Any, Any]) -> None:
     """Raise an error if something was asked for that only training uses: each has its value, and its usual one."""
     for name, (value, usual) in asked.items():

@@ -19,6 +19,7 @@ from minmargin.campaign.beginning import (
     labeled_part,
     refuse_training,
     refuse_used,
+    strategy_name,
 )
 from minmargin.campaign.changes import make_changes
 from minmargin.campaign.folder import CampaignFolder
@@ -114,8 +115,7 @@ class Campaign:
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
             held_out: labeled rows to measure accuracy on, a frame or a path; they are copied.
             folds: without held-out rows, accuracy is measured by cross-validation with so many folds; 0: not at all.
-            audit: how many rows each round draws by chance from what it leaves of the pool. Their labels tell how good
-                the round's model is there, with an interval; then they are learned from like the others.
+            audit: how many rows each round draws by chance besides its picks, to measure its model on the pool by.
             stop_hints: whether the status says when more labels hardly pay.
             random_state: the seed from which every round has its own.
         """
@@ -154,7 +154,7 @@ class Campaign:
             features=features if isinstance(features, str) else tuple(features or ()),
             keep=as_names(keep),
             batch_size=check_count("batch_size", batch_size, least=1),
-            strategy=_strategy_name(strategy),
+            strategy=strategy_name(strategy),
             strategy_options=dict(strategy_options or {}),
             learner=named,
             n_models=check_count("n_models", n_models, least=0, usual=25),
@@ -171,7 +171,7 @@ class Campaign:
             distinct=distinct
             if named == GIVEN
             else distinct_rows(
-                distinct, resolve_strategy(_strategy_name(strategy), **(strategy_options or {}))
+                distinct, resolve_strategy(strategy_name(strategy), **(strategy_options or {}))
             ),
         )
         if id_column is not None and id_column in settings.feature_names:
@@ -391,20 +391,10 @@ class Campaign:
 
     def _measure(self, execution: Execution) -> None:
         """Measure what the model could do after each round, as far as that was not done; a failure only warns."""
-        if self.settings.given:
-            return
         try:
-            learner = find_learner(self.settings, self.folder, self._learner)
-            if learner is not None:  # else it is an object that only the one who began the campaign has
+            given = self.settings.given
+            learner = None if given else find_learner(self.settings, self.folder, self._learner)
+            if learner is not None:  # else there is none, or only the one who began the campaign has it
                 measure_missing(self._files, learner, execution)
         except MinMarginError as error:  # all else is safe, and the next call tries again
             warn(f"Accuracy was not measured: {error}")
-
-
-def _strategy_name(strategy: Any) -> str:
-    if not isinstance(strategy, str):
-        raise InputError(
-            f"strategy is a {type(strategy).__name__}, and a campaign keeps strategies by name. Use a name from "
-            "mm.strategies(), with strategy_options; register_strategy gives a name to one of your own."
-        )
-    return strategy

@@ -207,7 +207,7 @@ def learner_for(learner: str, given: list[str] | None) -> Any:
         if option in options:
             raise InputError(f"--learner-option {text} gives {option!r} a second time. Give it once.")
         try:
-            options[option] = _value_of(value)
+            options[option] = value_of(value)
         except ValueError:
             options[option] = value  # a word, such as auto or balanced
     return learner_with(learner, options)

@@ -273,9 +273,7 @@ class Committee:
         stopwatch = Stopwatch(dict(self._stopwatch.seconds))
         scan = self._scan(matched, execution)
         asked = strategy.shortlists(batch_size)
-        shortlists = [
-            each._replace(distinct=(distinct or each.distinct) and not each.copies) for each in asked
-        ]
+        shortlists = [each.for_batch(distinct=distinct) for each in asked]
         settings = self._settings(strategy, batch_size, scan, distinct=distinct)
         with stopwatch.stage("scanning"):
             found = self._shortlist(scan, shortlists, settings)
@@ -394,9 +392,6 @@ class Committee:
 
     def _check_strategy(self, strategy: Strategy) -> Strategy:
         check_strategy(
-            strategy,
-            self.n_models,
-            self.provenance.learner,
-            probabilistic=self.scorer.probabilistic,
+            strategy, self.n_models, self.provenance.learner, probabilistic=self.scorer.probabilistic
         )
         return strategy

@@ -113,6 +113,10 @@ class Shortlist(NamedTuple):
     floor: Callable[[int], float] | None = None
     copies: bool = False
 
+    def for_batch(self, *, distinct: bool) -> Shortlist:
+        """Return what to keep for a batch whose rows are to be distinct, or need not be."""
+        return self._replace(distinct=(distinct or self.distinct) and not self.copies)
+
 
 class Context(NamedTuple):
     """What `finish` may use besides the shortlists.
