@@ -107,7 +107,8 @@ class Shortlisting:
         self._waiting = (
             Waiting(shortlist.size) if can_tell and may_wait and shortlist.size is not None else None
         )
-        self._deciders = deciders
+        # Scores that look at no model cost less than to share them out.
+        self._deciders = Deciders() if shortlist.by.needs == "nothing" else deciders
         self._one_at_a_time = Lock()
         self._note_bytes: int | None = None
         self._n_spare = 0  # more rows to ask a screen for, since some may be copies
