@@ -268,9 +268,9 @@ def test_agreement_is_the_part_of_a_round_s_labels_that_was_predicted(begin_give
     assert str(status).splitlines() == [
         "Campaign told: 2 rounds, 7 labels, 7 picked rows wait for a label.",
         "round  picked  labeled  waiting  labels  agreement",
-        "begin       0        0        0       0           ",
+        "begin       0        0        0       0",
         "    1       7        7        0       7      57.1%",
-        "    2       7        0        7       7           ",
+        "    2       7        0        7       7",
         (
             "Agreement is the part of a round's labels that the models had predicted. Picked rows are the hard ones, "
             "so it is no accuracy, and tells nothing of ordinary rows."

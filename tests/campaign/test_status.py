@@ -232,7 +232,7 @@ def test_what_a_round_warns_of_is_not_said_again_by_every_fold(begin):
 
 def noted_pool() -> str:
     pool = pd.concat([pd.read_parquet(f"pool/{place}.parquet") for place in (0, 1)])
-    pool.assign(note="none").to_parquet("noted.parquet")
+    pool.assign(note=[f"m{row}" for row in range(len(pool))]).to_parquet("noted.parquet")
     return "noted.parquet"
 
 
@@ -251,8 +251,8 @@ def test_the_status_in_words(begin):
     assert str(campaign.status()).splitlines() == [
         "Campaign flowers: 1 round, 18 labels, 4 picked rows wait for a label.",
         "round  picked  labeled  waiting  labels  accuracy  balanced accuracy",
-        "begin      15       15        0      15                             ",
-        "    1       7        3        4      18                             ",
+        "begin      15       15        0      15",
+        "    1       7        3        4      18",
         "Accuracy is not measured: the campaign has neither held-out rows nor folds.",
     ]
     assert sum(campaign.status().to_dict()["rounds"][1]["classes"].values()) == 3

@@ -33,7 +33,8 @@ def test_it_writes_everything_and_says_what_it_found(run, capsys):
     out, err = capsys.readouterr()
     told = json.loads(Path("curves/comparison.json").read_text())
     lines = [line.rstrip() for line in out.splitlines()]
-    assert lines[0] == told["advice"]
+    assert lines[0].startswith("Read 569 labeled rows (benign 357, malignant 212). Numbers: ")
+    assert lines[1] == told["advice"]
     assert "Mean test accuracy over 3 draws, by the number of labels added" in lines
     assert (
         lines[-1]
@@ -95,8 +96,10 @@ def test_rare_classes_are_scored_by_what_fits_them_and_ids_are_no_feature(run, c
     assert (
         run("--id-column", "patient", "--test-size", "100", "--learner-option", "class_weight=balanced") == 0
     )
-    assert capsys.readouterr().out.startswith(
-        "This goes by average precision of 'malignant', since 90% of rows are 'benign'. "
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[1]
+        .startswith("This goes by average precision of 'malignant', since 90% of rows are 'benign'. ")
     )
     settings = json.loads(Path("curves/comparison.json").read_text())["settings"]
     assert settings["scoring"] == ["accuracy", "average_precision"]

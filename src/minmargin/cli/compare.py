@@ -30,7 +30,7 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
-from minmargin.cli.show import make_console, plain_table
+from minmargin.cli.show import make_console, plain_table, tell_what_is_read
 from minmargin.compare import compare
 from minmargin.data.reading import Reading
 from minmargin.device import check_device
@@ -149,6 +149,7 @@ def compare_command(
             device=check_device(device),
             out=out,
             progress=progress,
+            inspected=None if as_json else tell_what_is_read,
         )
         comparison.write(out)
     if as_json:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minmargin.data.reading import Reading
 from minmargin.execution import Progress, silent
+from minmargin.inspection import Inspection
 from minmargin.typing import DeviceLike, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def compare(
     device: DeviceLike = "auto",
     out: str | Path | None = None,
     progress: Progress = silent,
+    inspected: Callable[[Inspection], None] | None = None,
 ) -> Comparison:
     """Return what the batches of several strategies would have been worth on data that is labeled already.
 
@@ -85,6 +87,7 @@ def compare(
         out: a folder for finished draws. The same call later goes on from there; one with other settings or other data
             is refused.
         progress: called with a stage, the draws done and their total.
+        inspected: called with what was read of the table, before anything is played.
     """
     from minmargin.compare.plan import Plan  # noqa: PLC0415 - few programs compare, and it imports scikit-learn
     from minmargin.compare.run import run, scoring_of, seed_of  # noqa: PLC0415 - as above
@@ -111,4 +114,7 @@ def compare(
         random_state=seed_of(folder) if random_state is None else random_state,
         device=device,
     )
+    if inspected is not None:
+        inspected(plan.inspection)
+    plan.inspection.warn()
     return run(plan, folder, n_jobs=n_jobs, progress=progress)

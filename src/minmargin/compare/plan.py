@@ -33,6 +33,7 @@ from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
 from minmargin.device import Device, DeviceChoice, DeviceLike, check_device, resolve_device
 from minmargin.errors import InputError, listing
+from minmargin.inspection import Inspection, Table, look_at
 from minmargin.labeled import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
 from minmargin.learners.module import ModuleLearner
@@ -56,6 +57,7 @@ class Plan:
         kind: what models' class scores are, as scorers see them.
         device: where networks are trained.
         settings: all of this in plain values, for people and files.
+        inspection: what was read of the table, and what looks wrong with it.
     """
 
     split: Split
@@ -64,6 +66,7 @@ class Plan:
     kind: Kind
     device: Device
     settings: Mapping[str, Any]
+    inspection: Inspection
 
     @classmethod
     def of(
@@ -113,6 +116,7 @@ class Plan:
         for strategy in chosen:
             probabilistic = training.learner.probabilistic
             check_strategy(strategy, n_models, training.learner.name, probabilistic=probabilistic)
+        inspection = look_at(Table.of(table, training.intake), None)
         converted = _convert(training)
         split = Split.of(
             converted,
@@ -160,7 +164,8 @@ class Plan:
             "seed": split.seed,
             **table.describe(),
         }
-        return cls(split, _games(chosen, in_rounds, game), n_draws, kind, _device(training, on), settings)
+        games = _games(chosen, in_rounds, game)
+        return cls(split, games, n_draws, kind, _device(training, on), settings, inspection)
 
     @property
     def rules(self) -> str:

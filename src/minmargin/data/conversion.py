@@ -116,7 +116,7 @@ class Conversion:
             return values.cast(pa.timestamp("us")), values
         if self.to == "number" and not is_text(kind):
             left = self._without_missing(values, as_text(values))
-            return left.cast(pa.float64()), left
+            return left.cast(pa.float64(), safe=False), left  # whole numbers may be larger than floats hold
         texts = as_text(values)
         if self.to in {"category", "text"}:
             left = self._without_missing(texts, texts)

@@ -145,6 +145,7 @@ def _repeated_ids(matched: MatchedPool | None, id_column: str | None) -> list[Fi
     kinds = {id_column: (matched.kinds or {}).get(id_column)}
     chunks = cast("Iterable[Frame]", matched.pool.chunks(kinds, _MOST_ROWS))
     ids = pa.chunked_array([part for rows in chunks for part in _chunked(rows[id_column]).chunks] or [[]])
+    ids = ids.drop_null()
     counted = pc.value_counts(ids)
     if len(counted) == len(ids):
         return []

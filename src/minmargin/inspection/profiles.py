@@ -80,7 +80,7 @@ def _plain(profile: Profile) -> tuple[str, Kind, int, int, int]:
 
 
 def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
-    floats = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    floats = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     known = floats[np.isfinite(floats)]
     n_missing = int(np.isnan(floats).sum())
     if not len(known):
