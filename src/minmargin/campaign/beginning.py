@@ -15,17 +15,19 @@ import pyarrow as pa
 
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import training_of
-from minmargin.campaign.settings import FILE, GIVEN, Settings
+from minmargin.campaign.settings import FILE, GIVEN, Settings, portable
 from minmargin.campaign.tables import ids_as_given, read_ids, with_labels, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
 from minmargin.committee.training import Training
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
 from minmargin.files import LOCK, locked_folder
+from minmargin.inspection import Table, look_at
+from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
 from minmargin.pools import MatchedPool, Pool, check_batch_size, is_path, match_pool, open_pool
 from minmargin.pools.uris import is_uri
-from minmargin.strategies import check_strategy, resolve_strategy
+from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,16 @@ def refuse_used(folder: Path) -> None:
     # The lock is the first thing that a beginning makes: with it there, what else is there was left by one.
     if folder.exists() and not (folder / LOCK).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{str(folder)!r} is not an empty folder. Use a new one.")
+
+
+def folder_of_learner(learner: str | None, folder: Path) -> str | None:
+    """Return the folder of a learner's module, as settings keep it; None if the learner is no module of this folder."""
+    return portable(".", folder) if is_reference(learner) and is_in_current_folder(learner) else None
+
+
+def whether_distinct(distinct: bool | None, strategy: str, options: dict[str, Any] | None) -> bool:
+    """Return whether rounds pass over copies: what was asked for, or what is usual for the strategy."""
+    return distinct_rows(distinct, resolve_strategy(strategy_name(strategy), **(options or {})))
 
 
 class Given(NamedTuple):
@@ -129,10 +141,11 @@ def checked_beginning(
     assert label_kind is not None, "with_labels has checked it"
     settings = replace(
         settings,
-        id_kind=_id_kind(pool, settings.id_column),
+        id_kind=_id_kind(pool.pool, settings.id_column),
         label_kind=label_kind,
         held_out=held_out is not None,
     )
+    look_at(Table.of(known, training.intake), pool, id_column=settings.id_column).warn()
     others, met = None, known.classes.tolist()
     if held_out is not None:
         rows = with_labels(held_out.rows, settings.label_column, settings.feature_names, "the held-out set")
@@ -146,7 +159,7 @@ def checked_beginning(
     return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
 
 
-def check_rounds(settings: Settings, folder: Path, training: Training) -> Pool:
+def check_rounds(settings: Settings, folder: Path, training: Training) -> MatchedPool:
     """Return the pool, or say why rounds cannot be picked from it in the way that the settings say."""
     strategy = resolve_strategy(settings.strategy, **settings.strategy_options)
     check_strategy(
@@ -160,7 +173,7 @@ def check_rounds(settings: Settings, folder: Path, training: Training) -> Pool:
         keep=settings.kept,
     )
     _check_sizes(settings, pool)
-    return pool.pool
+    return pool
 
 
 def check_given_rounds(settings: Settings, folder: Path) -> Pool:

@@ -16,10 +16,12 @@ from minmargin.campaign.beginning import (
     Given,
     checked_beginning,
     checked_given_beginning,
+    folder_of_learner,
     labeled_part,
     refuse_training,
     refuse_used,
     strategy_name,
+    whether_distinct,
 )
 from minmargin.campaign.changes import make_changes
 from minmargin.campaign.folder import CampaignFolder
@@ -30,22 +32,22 @@ from minmargin.campaign.labels import Added, Known, check_labels, read_labels
 from minmargin.campaign.learner import find_learner, need_learner
 from minmargin.campaign.measuring import measure_missing
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
-from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths, portable
+from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
 from minmargin.campaign.status import Status
 from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text
 from minmargin.checks import check_count
+from minmargin.data.reading import Reading
 from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
 from minmargin.files import LockError
 from minmargin.learners import resolve_learner
 from minmargin.learners.given import Values
-from minmargin.learners.reference import is_in_current_folder, is_reference, learner_named
+from minmargin.learners.reference import is_reference, learner_named
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
 from minmargin.selection.source import ColumnNames
-from minmargin.strategies import distinct_rows, resolve_strategy
 from minmargin.typing import DeviceLike, LearnerLike, Preprocess, Seed, StrategyName
 
 
@@ -82,6 +84,7 @@ class Campaign:
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
         preprocess: Preprocess = "none",
+        reading: Reading | None = None,
         held_out: Any = None,
         folds: int = 5,
         audit: int = 0,
@@ -92,8 +95,8 @@ class Campaign:
 
         Args:
             folder: a new or empty folder.
-            pool: a path, glob or list of files. They stay where they are, and are read in every round. None: those of
-                the labeled files' rows that have no label, as for `minmargin.select`.
+            pool: a path, glob or list of files, which are read in every round. None: the labeled files' rows that have
+                no label, as for `minmargin.select`.
             batch_size: how many rows a round picks.
             labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
                 With learner="given" there need not be any.
@@ -102,8 +105,7 @@ class Campaign:
                 pool's files must stay as they are. Labeled and held-out rows with an id of the pool are never picked.
             features: the feature columns, as for `minmargin.select`.
             keep: further pool columns to carry into the batch files.
-            classes: classes that may come up besides those of the labeled and the held-out rows. With learner="given",
-                all classes, in the order of the probabilities.
+            classes: those that may come up besides the known ones; with learner="given" all, in the models' order.
             strategy: a name from `minmargin.strategies()`.
             strategy_options: its own settings, such as {"prefilter": 10_000}.
             distinct: whether copies of rows that a round picks are passed over, as for `minmargin.select`.
@@ -113,8 +115,9 @@ class Campaign:
             n_models: K, how many members are trained in every round.
             bootstrap_fraction: beta, the size of a draw.
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
+            reading: how columns are read, as for `minmargin.select`.
             held_out: labeled rows to measure accuracy on, a frame or a path; they are copied.
-            folds: without held-out rows, accuracy is measured by cross-validation with so many folds; 0: not at all.
+            folds: without held-out rows, accuracy is cross-validated with so many folds; 0: it is not measured.
             audit: how many rows each round draws by chance besides its picks, to measure its model on the pool by.
             stop_hints: whether the status says when more labels hardly pay.
             random_state: the seed from which every round has its own.
@@ -122,7 +125,8 @@ class Campaign:
         folder = Path(folder)
         refuse_used(folder)
         named = learner if isinstance(learner, str) else None
-        rows = None if labeled is None else read_rows(labeled, "The labeled set")
+        reading = reading or Reading()
+        rows = None if labeled is None else read_rows(labeled, "The labeled set", reading, label_column)
         first = None if rows is None else Given(rows, labeled)
         if pool is None:
             pool, first = labeled, labeled_part(rows, labeled, label_column, id_column, classes)
@@ -142,7 +146,8 @@ class Campaign:
                 "learner='given' to pick by probabilities of models elsewhere."
             )
         elif features is None:
-            features = [name for name in rows.column_names if name not in {label_column, id_column}]
+            others = {label_column, id_column, *reading.drop}
+            features = [name for name in rows.column_names if name not in others]
         if named not in {None, GIVEN} and not is_reference(named):
             resolve_learner(learner)
         settings = Settings(
@@ -163,16 +168,12 @@ class Campaign:
             seed=SeedTree.plant(random_state).root,
             held_out=False,
             folds=check_count("folds", folds, least=0, usual=5),
-            learner_folder=portable(".", folder)
-            if is_reference(named) and is_in_current_folder(named)
-            else None,
+            learner_folder=folder_of_learner(named, folder),
             audit=check_count("audit", audit, least=0),
             stop_hints=stop_hints,
-            distinct=distinct
-            if named == GIVEN
-            else distinct_rows(
-                distinct, resolve_strategy(strategy_name(strategy), **(strategy_options or {}))
-            ),
+            distinct=distinct if named == GIVEN else whether_distinct(distinct, strategy, strategy_options),
+            reading=reading.only([features] if isinstance(features, str) else features or ()).describe()
+            or None,
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")
@@ -185,7 +186,7 @@ class Campaign:
                 first,
                 held_out=None
                 if held_out is None
-                else Given(read_rows(held_out, "The held-out set"), held_out),
+                else Given(read_rows(held_out, "The held-out set", reading, label_column), held_out),
                 classes=classes,
                 learner=learner if named is None else learner_named(named),
             )

@@ -34,6 +34,7 @@ _FIXED = {
     "learner": f"The curve would be of two learners. {_ANOTHER}",
     "learner_folder": "It is where the learner's module lies. If that was moved, change settings.json.",
     "preprocess": f"The curve would be of two learners. {_ANOTHER}",
+    "reading": f"Labeled rows would be read in two ways. {_ANOTHER}",
     "seed": "Every round has its own from it, already.",
     "held_out": f"Accuracies on other rows cannot be compared. {_ANOTHER}",
 }

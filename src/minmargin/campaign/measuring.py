@@ -164,7 +164,9 @@ def training_of(
 def labeled_set(table: pa.Table, settings: Settings, classes: Sequence[Any] | None = None) -> LabeledSet:
     """Return the labeled set of a table, treated as if it had come from a file."""
     features = settings.features if isinstance(settings.features, str) else list(settings.features)
-    labeled = LabeledSet.of(table, settings.label_column, classes=classes, features=features)
+    labeled = LabeledSet.of(
+        table, settings.label_column, classes=classes, features=features, reading=settings.read_as
+    )
     return replace(labeled, from_files=True)
 
 

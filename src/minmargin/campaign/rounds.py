@@ -102,6 +102,7 @@ def train_and_pick(
         exclude=_excluded(turn, settings),
         distinct=settings.distinct,
         preprocess=settings.preprocess,
+        reading=settings.read_as,
         **execution,
     )
     return marked(batch, strategy, batch_size), None

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minmargin.campaign.values import KINDS, Kind
+from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing, nearest
 from minmargin.files import write_json
 from minmargin.learners import Preprocess
@@ -52,6 +53,7 @@ class Settings:
             features.
         audit: how many rows a round draws by chance besides, to measure the model by.
         stop_hints: whether the status says when more labels hardly pay.
+        reading: what was said of how columns are read, as arguments of `Reading`; None: nothing.
     """
 
     pool: tuple[str, ...]
@@ -75,6 +77,12 @@ class Settings:
     distinct: bool | None = False  # as in those, whatever is usual by now
     audit: int = 0
     stop_hints: bool = False
+    reading: dict[str, Any] | None = None
+
+    @property
+    def read_as(self) -> Reading:
+        """How columns are read."""
+        return Reading(**(self.reading or {}))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -219,6 +227,13 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
+def _is_reading(value: Any) -> bool:
+    try:
+        return isinstance(value, dict) and Reading(**value).describe() == value
+    except (InputError, TypeError):
+        return False
+
+
 _Rule: TypeAlias = tuple[Callable[[Any], bool], str]
 _TEXT: _Rule = (_is_text, "a text")
 _WHOLE: _Rule = (_is_whole, "a whole number >= 0")
@@ -226,6 +241,10 @@ _FLAG: _Rule = (lambda value: isinstance(value, bool), "true or false")
 _TEXT_OR_NULL: _Rule = (lambda value: value is None or _is_text(value), "a text or null")
 _KIND: _Rule = (lambda value: value in KINDS, f"one of {listing(KINDS)}")
 _RULES: dict[str, _Rule] = {
+    "reading": (
+        lambda value: value is None or _is_reading(value),
+        "an object of what Reading takes, or null",
+    ),
     "pool": (lambda value: _is_texts(value) and bool(value), "a list of paths"),
     "label_column": _TEXT,
     "label_kind": _KIND,

@@ -13,6 +13,7 @@ import pyarrow as pa
 from minmargin.campaign.journal import Label
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, kind_of, to_text
+from minmargin.data.reading import Reading
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError
 from minmargin.files import write_whole
@@ -20,14 +21,18 @@ from minmargin.labels import as_labels
 from minmargin.pools import is_path, open_pool, read_frame
 
 
-def read_rows(source: Any, what: str) -> pa.Table:
+def read_rows(source: Any, what: str, reading: Reading, label_column: str | None) -> pa.Table:
     """Return rows with column names, from files or a frame, as an Arrow table; `what` names them in errors."""
-    rows = read_frame(source) if is_path(source) else as_rows(source, what)
+    rows = read_frame(source, reading, label=label_column) if is_path(source) else as_rows(source, what)
     if not isinstance(rows, nw.DataFrame):
         raise InputError(
             f"{what} has no column names, and a campaign needs them. Give a frame, or Parquet or CSV files."
         )
-    return pa.table({name: _decoded(rows[name].to_arrow()) for name in rows.columns})
+    table = pa.table({name: _decoded(rows[name].to_arrow()) for name in rows.columns})
+    if label_column in rows.columns and reading.marks.missing:
+        labels = pa.array(reading.labels(rows[label_column]))
+        table = table.set_column(table.column_names.index(label_column), label_column, labels)
+    return table
 
 
 def with_labels(table: pa.Table, label_column: str, columns: Sequence[str], what: str) -> pa.Table:

@@ -51,7 +51,9 @@ from minmargin.cli.options import (
     strategy_options,
 )
 from minmargin.cli.progress import progress_bars
+from minmargin.cli.reading import with_reading
 from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.data.reading import Reading
 from minmargin.data.rows import count_rows
 from minmargin.device import check_device
 from minmargin.errors import listing
@@ -91,7 +93,10 @@ def _help(context: typer.Context) -> None:
 
 
 @campaign_app.command("init", epilog=_INIT_EXAMPLE)
+@with_reading
 def init_command(
+    *,
+    reading: Reading,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the campaign.")],
     batch_size: Annotated[int, typer.Option(help="How many rows a round picks.")],
     labeled: MaybeLabeledFiles = None,
@@ -165,6 +170,7 @@ def init_command(
         n_models=n_models,
         bootstrap_fraction=bootstrap_fraction,
         preprocess=preprocess_for(preprocess, learner),
+        reading=reading,
         random_state=seed,
     )
     classes, empty = made.classes, made.empty_classes

@@ -7,7 +7,7 @@ the labeled set and for every row of the pool.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -120,6 +120,18 @@ class Reading:
         return [
             None if isinstance(each, str) and each.strip() in marks else each for each in values.to_list()
         ]
+
+    def only(self, columns: Container[str]) -> Reading:
+        """Return what is said of these columns, as features, and the marks."""
+        said = {
+            kind: [name for name in names if name in columns]
+            for kind, names in self._columns()
+            if kind != "drop"
+        }
+        dates = {name: self._formats.get(name, "") for name in said.pop("date")}
+        return Reading(
+            **said, date=dates, decimal=self.decimal, thousands=self.thousands, missing=self.missing
+        )
 
     def left_as_text(self, names: Iterable[str]) -> set[str]:
         """Return the columns of a CSV file whose types are not to be guessed: what is declared reads the texts."""
