@@ -8,7 +8,7 @@ import numpy as np
 class KnownScores:
     """A row's first feature is its score; its features tell it from others."""
 
-    screen = "min-margin"
+    screen, needs = "min-margin", "members"
 
     def score(self, candidates):
         return candidates.X[:, 0]

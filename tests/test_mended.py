@@ -94,7 +94,7 @@ def test_true_and_false_in_a_csv_are_numbers(tmp_path):
 def test_an_embedding_error_names_pool_row_and_cell(preprocess):
     vectors = RNG.normal(size=(40, 2)).tolist()
     labeled = pl.DataFrame({"e": vectors, "x": RNG.normal(size=40)})
-    pool = {"e": RNG.normal(size=(9000, 2)).tolist(), "x": np.zeros(9000)}
+    pool = {"e": RNG.normal(size=(9000, 2)).tolist(), "x": RNG.normal(size=9000)}
     pool["e"][8500] = [0.0, float("inf")]
     message = complaint(labeled, pool=pl.DataFrame(pool), preprocess=preprocess)
     assert message == "Pool row 8,500, column 'e'[1] is infinite. Replace it."
@@ -105,7 +105,11 @@ def test_an_embedding_error_names_pool_row_and_cell(preprocess):
 
 def test_files_may_differ_in_width_of_numbers_and_in_nullability(tmp_path):
     first = pa.table(
-        {"a": pa.array(range(30)), "b": pa.array(np.ones(30, np.float32)), "id": pa.array(range(30, 60))}
+        {
+            "a": pa.array(range(30)),
+            "b": pa.array(np.arange(30, dtype=np.float32)),
+            "id": pa.array(range(30, 60)),
+        }
     )
     second = pa.table(
         [pa.array(np.ones(30)), pa.array(np.ones(30)), pa.array(range(30), pa.int32())],

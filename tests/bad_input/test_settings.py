@@ -99,9 +99,13 @@ def test_repeated_ids_among_the_picks_warn_with_their_number() -> None:
     assert len(batch) == 5
     assert [str(each.message) for each in caught] == [
         (
+            "Column 'id' identifies rows, and in the pool 2 ids are there more than once, such as 0, 75 times. Who "
+            "labels by id cannot tell these rows apart: number them."
+        ),
+        (
             "3 of the 5 picked rows repeat an id of column 'id'. "
             "Use a column whose values are unique, or rows to tell them apart."
-        )
+        ),
     ]
 
 
