@@ -87,7 +87,7 @@ def _some_are_none(n: int, of: int, marks: str, where: str = "the labeled set") 
 
 
 def _cents(i: int) -> float:
-    return 1000.0 + 37.25 * i
+    return 1000.0 + 37.25 * i + i * i % 7
 
 
 PLAIN = (
@@ -209,6 +209,14 @@ MESSY = (
         "identifies rows, name it as id_column, or use drop=['customer_id'].",
         settings={"drop": "customer_id"},
         header="customer_id",
+    ),
+    _both(
+        "numbers of rows in steps",
+        lambda i: 1_000_000 + 7 * i,
+        "Column 'kunde' is a feature, and has a different whole number in each of the 40 labeled rows. If it "
+        "identifies rows, name it as id_column, or use drop=['kunde'].",
+        settings={"drop": "kunde"},
+        header="kunde",
     ),
     _both(
         "the index that pandas writes",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from minmargin.files import write_whole
 
 _FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d+([.,']\d+)*[.,]?([eE][+-]?\d+)?", re.ASCII)  # with any marks that numbers have
 
 
 def write_parquet(table: pa.Table, path: str | Path, manifest: Mapping[str, Any]) -> Path:
@@ -86,7 +86,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def _harmless(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula.
 
-    >>> [_harmless(text) for text in ("=1+1", "@x", "-x", "-5", "+1.5e3", "a=b")]
-    ["'=1+1", "'@x", "'-x", '-5', '+1.5e3', 'a=b']
+    >>> [_harmless(text) for text in ("=1+1", "@x", "-x", "-5", "+1.5e3", "-1.349,74", "a=b")]
+    ["'=1+1", "'@x", "'-x", '-5', '+1.5e3', '-1.349,74', 'a=b']
     """
     return f"'{text}" if text.startswith(_FORMULA_MARKS) and _NUMBER.fullmatch(text) is None else text

@@ -115,8 +115,7 @@ def _looks_like_an_id(seen: Seen) -> Iterator[str]:
         or labeled.n_different < labeled.n_rows
     ):
         return
-    counted = numbers.highest - numbers.lowest + 1 == labeled.n_rows
-    if counted or _ID_NAME.search(seen.column.name):
+    if numbers.even or _ID_NAME.search(seen.column.name):
         yield (
             f"Column {seen.name!r} is a feature, and has a different whole number in each of the "
             f"{labeled.n_rows:,} labeled rows. If it identifies rows, name it as id_column, or use "

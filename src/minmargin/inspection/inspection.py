@@ -87,7 +87,9 @@ class Inspection:
     def _rows(self) -> str:
         text = f"{self.n_labeled:,} rows" if self.class_counts is None else f"{self.n_labeled:,} labeled rows"
         if self.class_counts is not None:
-            most = sorted(self.class_counts.items(), key=lambda pair: -pair[1])
+            most = sorted(
+                ((name, n) for name, n in self.class_counts.items() if n), key=lambda pair: -pair[1]
+            )
             more = f" and {len(most) - 4:,} more classes" if len(most) > 4 else ""
             text += f" ({', '.join(f'{name} {n:,}' for name, n in most[:4])}{more})"
         if self.n_looked_at == 0:

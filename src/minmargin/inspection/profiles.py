@@ -16,7 +16,11 @@ _MOST_LEVELS = 10_000
 
 
 class Numbers(NamedTuple):
-    """Of a column of numbers: the extremes, each with how often it occurs and the value next to it; mean and spread."""
+    """What is seen of numbers.
+
+    The extremes, each with how often it occurs and the value next to it; mean and spread; whether all are whole, and
+    whether they lie evenly apart.
+    """
 
     lowest: float
     n_lowest: int
@@ -27,6 +31,7 @@ class Numbers(NamedTuple):
     mean: float
     deviation: float
     whole: bool
+    even: bool
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
         float(known.mean()),
         float(known.std()),
         bool((different == np.floor(different)).all()),
+        len(different) > 2 and bool((np.diff(different) == different[1] - different[0]).all()),
     )
     return Profile(name, "number", len(floats), n_missing, len(different), numbers)
 
