@@ -172,8 +172,7 @@ class Campaign:
             audit=check_count("audit", audit, least=0),
             stop_hints=stop_hints,
             distinct=distinct if named == GIVEN else whether_distinct(distinct, strategy, strategy_options),
-            reading=reading.only([features] if isinstance(features, str) else features or ()).describe()
-            or None,
+            reading=reading.only(as_names(features or ())).describe() or None,
         )
         if id_column is not None and id_column in settings.feature_names:
             raise InputError(f"features names the id column {id_column!r}. Leave it out.")
