@@ -54,6 +54,8 @@ def test_a_table_is_read_in_its_order(write, rows, tmp_path):
     batch = pick(rows.slice(0, 40), stored, chunk_size=64)
     assert batch == pick(rows.slice(0, 40), in_order)
     assert in_order["id"].take(batch.rows).to_pylist() == batch.ids.tolist()
+    in_parts = pick(rows.slice(0, 40), stored, checkpoint=tmp_path / "found")
+    assert in_parts == batch
 
 
 @pytest.mark.parametrize("write", [write_delta, write_lance], ids=["Delta", "Lance"])

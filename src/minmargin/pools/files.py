@@ -115,7 +115,8 @@ class DatasetPool:
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows in the dataset's order, in runs of at most `chunk_size`."""
-        return self._read(self._dataset, wanted, chunk_size)
+        # Little read-ahead: the default holds up to 16 batches of 4 fragments.
+        return self._read(self._dataset, wanted, chunk_size, fragment_readahead=1)
 
     def units(self) -> list[int]:
         """Return how many rows each of the dataset's own fragments has."""
@@ -124,14 +125,14 @@ class DatasetPool:
     def read_units(self, first: int, stop: int, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows of units first..stop-1 in order, in runs of at most `chunk_size`."""
         for fragment in list(self._dataset.get_fragments())[first:stop]:
-            yield from self._read(fragment, wanted, chunk_size, schema=self._dataset.schema)
+            # A fragment of Arrow's has a schema of its own; others, such as Lance's, have the dataset's.
+            own = type(fragment).__module__.startswith("pyarrow")
+            schema = {"schema": self._dataset.schema} if own else {}
+            yield from self._read(fragment, wanted, chunk_size, **schema)
 
     def _read(self, part: Any, wanted: Wanted, chunk_size: int, **more: Any) -> Iterator[Rows]:
         columns = None if wanted is None else list(wanted)
-        # Little read-ahead: the default holds up to 16 batches of 4 fragments.
-        scanner = part.scanner(
-            columns=columns, batch_size=chunk_size, batch_readahead=2, fragment_readahead=1, **more
-        )
+        scanner = part.scanner(columns=columns, batch_size=chunk_size, batch_readahead=2, **more)
         yield from map(as_frame, guarded(Location.on_disk(self.name), "a dataset", scanner.to_batches()))
 
     def stamps(self) -> dict[str, str]:
