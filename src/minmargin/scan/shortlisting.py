@@ -149,22 +149,16 @@ class Shortlisting:
         if self._waiting is None:
             return self._decide(candidates)
         due = self._waiting.add(candidates, floor - self._seeds.gumbel(rows[places]), self._cut)
-        return 0 if due is None else self._decide_in_order(due, self._waiting)
+        return 0 if due is None else self._decide_in_order(due)
 
-    def _decide_in_order(self, due: Due, waiting: Waiting | None = None) -> int:
-        """Decide rows, those that may have the lowest scores first: they lower the cut, and others need no decision.
-
-        Once few enough are left, these go on waiting where they may: a lower cut may spare them, too.
-        """
-        due = due.take(np.argsort(due.lower))
+    def _decide_in_order(self, due: Due) -> int:
+        """Decide rows, those that may have the lowest scores first: they lower the cut, and some need no decision."""
+        order = np.argsort(due.lower)
         step = max((self.shortlist.size or 0) // 4, _FEW)
-        n_most = 0 if waiting is None else waiting.n_comfortable
-        start = n_decided = 0
-        while (end := int(np.searchsorted(due.lower, self._cut.score, side="right"))) - start > n_most:
-            n_decided += self._decide(due.candidates.take(np.arange(start, min(start + step, end))))
-            start += step
-        if waiting is not None and start < end:
-            waiting.put_back(due.take(np.arange(start, end)))
+        n_decided = 0
+        for start in range(0, len(order), step):
+            places = order[start : start + step]
+            n_decided += self._decide(due.candidates.take(places[due.lower[places] <= self._cut.score]))
         return n_decided
 
     def decide_rest(self) -> int:

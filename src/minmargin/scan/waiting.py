@@ -27,10 +27,6 @@ class Due(NamedTuple):
     candidates: Candidates
     lower: NDArray[np.float64]
 
-    def take(self, index: NDArray[np.intp]) -> Due:
-        """Return some of these rows, in this order."""
-        return Due(self.candidates.take(index), self.lower[index])
-
 
 class Waiting:
     """Rows that wait, with numbers that their scores are not below. Several threads may add to them.
@@ -56,17 +52,6 @@ class Waiting:
             self._drop_above(cut.settled())
             # If the cut has not removed most of them, it will not soon: exact scores have to lower it.
             return self._leave() if self._fullness > 0.5 else None
-
-    @property
-    def n_comfortable(self) -> int:
-        """How many rows may wait while there is room for as many more."""
-        return self._many // 2
-
-    def put_back(self, due: Due) -> None:
-        """Let rows wait on that need no decision yet."""
-        part = _Part.of(*due)
-        with self._lock:
-            self._parts.append(part)
 
     def rest(self, cut: Cut) -> Due | None:
         """Return the rows that still wait and are not above the cut."""
