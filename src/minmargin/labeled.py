@@ -14,10 +14,10 @@ from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.columns import chunks_of
 from minmargin.data.containers import check_same_index, is_unframed
 from minmargin.data.intake import Form, Intake
 from minmargin.data.reading import Reading
@@ -232,9 +232,7 @@ def _as_declared(rows: Frame, columns: Sequence[Column], reading: Reading) -> tu
         if column.kind in {"embedding", "empty"} or reading.is_silent_on(column.name):
             found.append(column)
             continue
-        values = rows[column.name].to_arrow()
-        chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-        found.append(column.read_by(reading.conversion(column.name, chunked)))
+        found.append(column.read_by(reading.conversion(column.name, chunks_of(rows[column.name]))))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import minmargin as mm
-from inspection.messy_tables import MESSY, PLAIN, Messy
+from messy_tables import MESSY, PLAIN, Messy
 from minmargin.cli import run
 from minmargin.cli.flags import with_flags
 

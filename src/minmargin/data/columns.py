@@ -132,6 +132,12 @@ def _numbers(values: nw.Series[Any]) -> NDArray[Any]:
     return np.asarray(values.cast(wanted).to_numpy())
 
 
+def chunks_of(values: nw.Series[Any]) -> pa.ChunkedArray:
+    """Return a column as Arrow keeps it."""
+    arrow = values.to_arrow()
+    return arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
+
+
 def _date_parts(values: nw.Series[Any]) -> NDArray[np.float64]:
     """Return (n, 5) numbers of dates, as `DATE_PARTS` names them; NaN for a missing one."""
     moments = values.cast(nw.Datetime("us")).to_arrow().cast(pa.timestamp("us"))

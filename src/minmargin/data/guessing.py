@@ -21,11 +21,9 @@ def guess_types(table: pa.Table, *, leave: Container[str] = ()) -> pa.Table:
 
     Columns that are to be left stay texts.
     """
-    return pa.table({name: each if name in leave else _typed(each) for name, each in _columns(table)})
-
-
-def _columns(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:
-    return list(zip(table.column_names, table.columns, strict=True))
+    return pa.table(
+        {name: table[name] if name in leave else _typed(table[name]) for name in table.column_names}
+    )
 
 
 def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from minmargin.data.columns import chunks_of
 from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
@@ -144,7 +145,7 @@ def _repeated_ids(matched: MatchedPool | None, id_column: str | None) -> list[Fi
         return []
     kinds = {id_column: (matched.kinds or {}).get(id_column)}
     chunks = cast("Iterable[Frame]", matched.pool.chunks(kinds, _MOST_ROWS))
-    ids = pa.chunked_array([part for rows in chunks for part in _chunked(rows[id_column]).chunks] or [[]])
+    ids = pa.chunked_array([part for rows in chunks for part in chunks_of(rows[id_column]).chunks] or [[]])
     ids = ids.drop_null()
     counted = pc.value_counts(ids)
     if len(counted) == len(ids):
@@ -159,11 +160,6 @@ def _repeated_ids(matched: MatchedPool | None, id_column: str | None) -> list[Fi
     return [Finding(id_column, message)]
 
 
-def _chunked(values: nw.Series[Any]) -> pa.ChunkedArray:
-    arrow = values.to_arrow()
-    return arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
-
-
 def _use(column: Column) -> str:
     """Return whether a column is a feature."""
     return "no: it has no value" if column.kind == "empty" else "yes"
@@ -172,7 +168,7 @@ def _use(column: Column) -> str:
 def _profile(column: Column, rows: Frame, what: str = "") -> Profile:
     """Return what is seen of a column in not too many rows."""
     some = rows[:: -(-count_rows(rows) // _MOST_ROWS), :] if count_rows(rows) > _MOST_ROWS else rows
-    chunked = _chunked(some[column.name])
+    chunked = chunks_of(some[column.name])
     if column.conversion is not None:
         chunked = column.conversion(chunked, lambda place: f"{what} row {place:,}, column {column.name!r},")
     return profile_of(column, chunked)

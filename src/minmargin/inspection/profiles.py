@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -76,12 +76,8 @@ def profile_of(column: Column, values: pa.ChunkedArray) -> Profile:
     found = Profile(column.name, kind, n_rows, n_rows - len(known), different)
     if kind == "date" and len(known):
         ends = pc.min_max(known.cast(pa.timestamp("us")))
-        return Profile(*_plain(found), span=(_day(ends["min"]), _day(ends["max"])))
+        return replace(found, span=(_day(ends["min"]), _day(ends["max"])))
     return found
-
-
-def _plain(profile: Profile) -> tuple[str, Kind, int, int, int]:
-    return profile.name, profile.kind, profile.n_rows, profile.n_missing, profile.n_different
 
 
 def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
