@@ -104,12 +104,12 @@ def concat_rows(parts: Sequence[Rows]) -> Rows:
 
 
 class Block(NamedTuple):
-    """The pool rows first_row, first_row + 1, ..., one run of a fixed grid; or, of a pool at hand, rows from anywhere.
+    """The pool rows first_row, first_row + 1, ..., one run of a fixed grid; or rows from anywhere in a run.
 
     Attributes:
-        first_row: the number of the first row.
+        first_row: the number of the run's first row.
         data: the rows.
-        scattered: (n,) the numbers of rows from anywhere; None for a run.
+        scattered: (n,) the numbers of rows from anywhere in it; None for the whole run.
     """
 
     first_row: int
@@ -122,6 +122,13 @@ class Block(NamedTuple):
         if self.scattered is not None:
             return self.scattered
         return range(self.first_row, self.first_row + count_rows(self.data))
+
+    @property
+    def n_read(self) -> int:
+        """How many rows the pool has at least, since it has these."""
+        if self.scattered is not None:
+            return int(self.scattered.max(initial=self.first_row - 1)) + 1
+        return self.first_row + count_rows(self.data)
 
 
 def blocks(

@@ -42,11 +42,6 @@ class MemoryPool:
         for rows in self.chunks(wanted, chunk_size):
             yield slice_rows(rows, first * self._unit, min(stop * self._unit, self.n_rows))
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the rows are numbers, not columns of a frame or objects."""
-        return not isinstance(self._rows, nw.DataFrame) and self._rows.dtype.kind in "fiub"
-
     def take(self, rows: NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
         return take_rows(self._rows, rows)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from minmargin.compute import Screen, rows_in_small_work
 from minmargin.data.intake import Intake
-from minmargin.data.rows import Block, Frame, Matrix, Rows, blocks, count_rows
+from minmargin.data.rows import Block, Frame, Matrix, Rows, blocks
 from minmargin.device import Device
 from minmargin.errors import InputError
 from minmargin.execution import Execution, one_thread_each, silent
@@ -25,10 +25,10 @@ from minmargin.learners.linear import LinearScorer
 from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
-from minmargin.pools.memory import MemoryPool
+from minmargin.pools.stream import StreamPool
 from minmargin.scan import sizes
 from minmargin.scan.engines import run_locally
-from minmargin.scan.noise import noisiest_first
+from minmargin.scan.noise import NoisyBlocks
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
@@ -264,10 +264,9 @@ class Scan:
         """Let all shortlists take in a block."""
         matched = self.matched
         candidates, check = self._candidates(block)
-        n_read = block.first_row + len(candidates)
         excluded = () if matched.exclusion is None else matched.exclusion.places(block)
-        n_rows = matched.n_left or n_read
-        screened = n_read > self._n_unscreened
+        n_rows = matched.n_left or block.n_read
+        screened = block.n_read > self._n_unscreened
         taken = CandidateBlock(
             candidates, block.first_row, excluded, n_rows, check, self.models.n_classes, screened
         )
@@ -290,7 +289,7 @@ class Scan:
             X = np.asarray(X)
             scorer.check_rows(X, block.rows)
             check = _nothing
-        large = block.first_row + count_rows(block.data) > self._n_unscreened
+        large = block.n_read > self._n_unscreened
         if large and isinstance(scorer, LinearScorer):
             scorer = scorer.by_kernels
         candidates = Candidates(
@@ -327,45 +326,43 @@ class Scan:
     def _can_go_by_noise(self, shortlists: Sequence[Shortlist]) -> bool:
         """Return whether rows may be visited in the order of their noise.
 
-        That takes a pool of numbers at hand, and models that score each row by itself.
+        That takes models that score each row by itself, and a pool that can be read again: the first row with a fault
+        is to be named, not the noisiest. Where cells have to be parsed, all of them are: one that cannot be is a fault.
         """
-        pool, models = self.matched.pool, self.models
+        models = self.models
         return (
             len(shortlists) == 1
             and shortlists[0].floor is not None
             and shortlists[0].size is not None
-            and isinstance(pool, MemoryPool)
-            and pool.is_numeric
             and models.scorer.rowwise
             and models.preprocessor is None
+            and not any(column.conversion for column in models.intake.columns or ())
+            and not isinstance(self.matched.pool, StreamPool)
         )
 
     def _run_by_noise(self, work: Callable[[Block], Counts], making: Shortlisting) -> Counts:
-        """Let a shortlist take in the rows of a pool at hand, those with the most noise first."""
-        pool, execution, size = (
-            cast("MemoryPool", self.matched.pool),
-            self.execution,
-            making.shortlist.size or 0,
-        )
-        execution.progress("scanning", 0, pool.n_rows)
-        rows = noisiest_first(
+        """Let a shortlist take in the rows of a pool, those with the most noise first."""
+        pool, execution = self.matched.pool, self.execution
+        noisy = NoisyBlocks(
             self.models.seeds,
-            pool.n_rows,
-            size,
-            block_size=min(max(size // 4, sizes.SMALLEST), sizes.FIRST),
+            making.shortlist.size or 0,
             reach=lambda: making.reach(self.models.n_classes),
+            exclusion=self.matched.exclusion,
         )
-        blocks = (Block(0, pool.take(each), each) for each in rows)
+        n_decided = 0
+        execution.progress("scanning", 0, pool.n_rows)
+        chunks = pool.chunks(self.matched.kinds, execution.chunk_size)
         try:
-            n_decided = sum(
-                part.decided for part in run_locally(work, blocks, effective_n_jobs(execution.n_jobs))
-            )
+            for part in run_locally(work, noisy.of(chunks), effective_n_jobs(execution.n_jobs)):
+                n_decided += part.decided
+                execution.progress("scanning", noisy.n_rows, pool.n_rows)
         except InputError:  # of a row that came early by chance: the first of all is to be named
             self._check_in_order()
             raise
-        execution.progress("scanning", pool.n_rows, pool.n_rows)
-        exclusion = self.matched.exclusion
-        return Counts(pool.n_rows, 0 if exclusion is None else exclusion.n_certain, n_decided)
+        if noisy.n_rows == 0:
+            raise empty_pool(self.matched)
+        execution.progress("scanning", noisy.n_rows, pool.n_rows)
+        return Counts(noisy.n_rows, noisy.n_excluded, n_decided)
 
     def _check_in_order(self) -> None:
         """Raise an error that names the first row of the pool which cannot be scored, if there is one."""
