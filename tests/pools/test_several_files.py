@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,52 @@ def test_a_list_of_paths_is_read_in_path_order_once_each(tmp_path: Path, referen
 def test_a_recursive_glob_is_read_in_path_order(tmp_path: Path, reference: mm.Batch) -> None:
     write_parts(tmp_path)
     assert_same(pick(LABELED_FRAME, f"{tmp_path}/**/*.parquet"), reference)
+
+
+@pytest.mark.parametrize("glob", ["", "/**", "/**/*.parquet"])
+def test_a_folder_that_links_to_itself_is_read_once(tmp_path: Path, reference: mm.Batch, glob: str) -> None:
+    """With two such links there are 2^40 paths to each file, which nobody should list."""
+    pool = tmp_path / "pool"
+    write_parts(pool)
+    (pool / "loop").symlink_to(pool)
+    (pool / "b" / "loop").symlink_to("..")
+    with pytest.warns(mm.DataWarning) as found:
+        assert_same(pick(LABELED_FRAME, f"{pool}{glob}"), reference)
+    said = "is a link to a folder that is read anyhow. Each file is read once."
+    loops = [f"{str(pool / name)!r} {said}" for name in ("b/loop", "loop")]
+    assert sorted(str(each.message) for each in found) == loops
+
+
+@pytest.mark.parametrize("glob", ["", "/**/*.parquet", "/*/*.parquet"])
+def test_links_to_other_folders_are_followed(tmp_path: Path, reference: mm.Batch, glob: str) -> None:
+    write_parts(tmp_path / "elsewhere" / "all")
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "elsewhere" / "all" / "b" / "0.parquet").rename(tmp_path / "elsewhere" / "all" / "b.parquet")
+    (tmp_path / "pool" / "link").symlink_to(tmp_path / "elsewhere" / "all")
+    assert_same(pick(LABELED_FRAME, f"{tmp_path}/pool{glob}"), reference)
+
+
+def test_links_to_one_file_are_one_file(tmp_path: Path, reference: mm.Batch) -> None:
+    paths = write_parts(tmp_path)
+    links = [tmp_path / f"link {number}.parquet" for number in range(3)]
+    for link in links:
+        link.symlink_to(paths[1])
+    message = (
+        f"{str(links[0])!r} is the file {str(paths[1])!r}, by a link. So are 2 more. Each file is read once."
+    )
+    with pytest.warns(mm.DataWarning, match=f"^{re.escape(message)}$"):
+        assert_same(pick(LABELED_FRAME, tmp_path), reference)
+
+
+def test_a_pipe_is_refused_before_anybody_waits_for_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pool.parquet"
+    os.mkfifo(pipe)
+    message = (
+        f"{str(pipe)!r} is a pipe or a device, and a pool must be files that can be read again. "
+        "Write its content to a file first."
+    )
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        pick(LABELED_FRAME, pipe)
 
 
 def test_a_path_with_glob_marks_that_exists_is_that_file(tmp_path: Path, reference: mm.Batch) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, cast
 
 import narwhals as nw
@@ -18,9 +17,9 @@ from minmargin.data.schema import Kind, Schema
 from minmargin.errors import InputError, listing
 from minmargin.manifest import fingerprint_files
 from minmargin.pools.base import Pool, Wanted
+from minmargin.pools.disk import check_ordinary, each_once, find_on_disk
 from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
 from minmargin.pools.storage import (
-    GLOB_MARKS,
     DataFile,
     Location,
     Stamp,
@@ -196,10 +195,14 @@ def locate(source: str | Path | Iterable[str | Path]) -> list[Location]:
     """Return the files that a path, URI, folder, glob or list of these names, each once, sorted."""
     sources = [source] if isinstance(source, (str, Path)) else source
     stores: dict[str, Store] = {}
-    found = [location for each in sources for location in _find(each, stores)]
-    locations = sorted({each.key: each for each in found}.values(), key=lambda each: each.order)
+    found = {each.key: each for source in sources for each in _find(source, stores)}
+    here = each_once(Path(each.path) for each in found.values() if each.store is None)
+    stored = [each for each in found.values() if each.store is not None]
+    locations = [*map(Location.on_disk, here), *sorted(stored, key=lambda each: PurePosixPath(each.name))]
     suffixes = sorted({suffix_of(each.name) for each in locations})
     unknown = [each for each in locations if suffix_of(each.name) not in FORMATS]
+    for path in here:
+        check_ordinary(path)
     for each in unknown:
         if each.store is None and not Path(each.path).exists():
             raise InputError(f"There is no file or folder {each.name!r}.")
@@ -216,22 +219,7 @@ def _find(source: str | Path, stores: dict[str, Store]) -> list[Location]:
     path = local_path(source)
     if isinstance(path, str) and "://" in path and is_uri(path):
         return find_stored(path, stores, _is_data)
-    return [Location.on_disk(found) for found in _expand(path)]
-
-
-def _expand(source: str | Path) -> list[Path]:
-    path = Path(source)
-    if path.is_dir():
-        found = [p for p in path.rglob("*") if p.is_file() and _is_data(p)]
-        if not found:
-            raise InputError(f"Folder {str(source)!r} holds no file in a format that can be read.")
-        return found
-    if path.exists() or not any(mark in str(source) for mark in GLOB_MARKS):
-        return [path]
-    matches = [Path(match) for match in glob.glob(str(source), recursive=True)]  # noqa: PTH207 - absolute patterns
-    if not matches:
-        raise InputError(f"No file matches {str(source)!r}.")
-    return [file for match in matches for file in (_expand(match) if match.is_dir() else [match])]
+    return [Location.on_disk(found) for found in find_on_disk(path, _is_data)]
 
 
 def _is_data(path: str | Path) -> bool:

@@ -24,7 +24,7 @@ from minmargin.pools.base import Wanted
 from minmargin.pools.stores import Store, open_store, reason_of, unreachable
 from minmargin.pools.uris import shown, split_uri
 
-GLOB_MARKS = "*?["
+_GLOB_MARKS = "*?["
 _SAMPLED_BYTES = 1 << 20
 # A damaged header of a .npy file is a Python text that cannot be parsed.
 _READ_ERRORS = (pa.ArrowException, OSError, ValueError, EOFError, SyntaxError, TokenError)
@@ -63,11 +63,6 @@ class Location:
     def on_disk(cls, path: str | Path) -> Location:
         """Return the location of a file on this machine."""
         return cls(str(path), str(path))
-
-    @property
-    def order(self) -> tuple[bool, PurePosixPath | Path]:
-        """What files are sorted by: files in storage come after those on disk, then by path."""
-        return self.store is not None, Path(self.path) if self.store is None else PurePosixPath(self.name)
 
     @property
     def key(self) -> tuple[int, str]:
@@ -261,7 +256,7 @@ def find_stored(uri: str, stores: dict[str, Store], is_data: Callable[[str], boo
     else:
         if found is None:
             raise InputError(f"There is no file or folder {shown(uri)!r}.")
-        if not found and _has_marks(path):
+        if not found and has_marks(path):
             raise InputError(f"No file matches {shown(uri)!r}.")
         if not found:
             raise InputError(f"Folder {shown(uri)!r} holds no file in a format that can be read.")
@@ -278,15 +273,15 @@ def _look(store: Store, path: str, is_data: Callable[[str], bool]) -> list[str] 
         return [path]
     if kind == FileType.Directory:
         return _data_in(store, path, is_data)
-    if not _has_marks(path):
+    if not has_marks(path):
         return None
     parts = path.split("/")
-    n_fixed = next(place for place, part in enumerate(parts) if _has_marks(part))
+    n_fixed = next(place for place, part in enumerate(parts) if has_marks(part))
     if n_fixed == 0:
         raise InputError(f"{store.name_of(path)!r} has a wildcard in place of a bucket. Name the bucket.")
     found: list[str] = []
     for info in _list(store, "/".join(parts[:n_fixed]), recursive=len(parts) > n_fixed + 1 or "**" in parts):
-        if _matches(info.path.strip("/").split("/"), path.strip("/").split("/")):
+        if matches(info.path.strip("/").split("/"), path.strip("/").split("/")):
             found += _data_in(store, info.path, is_data) if info.type == FileType.Directory else [info.path]
     return found
 
@@ -303,17 +298,18 @@ def _list(store: Store, folder: str, *, recursive: bool) -> Sequence[Any]:
     return found
 
 
-def _has_marks(path: str) -> bool:
-    return any(mark in path for mark in GLOB_MARKS)
+def has_marks(path: str) -> bool:
+    """Return whether a path is a pattern."""
+    return any(mark in path for mark in _GLOB_MARKS)
 
 
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Return whether a path fits a pattern, both in parts; ** stands for any folders, as in Python's glob."""
     if not pattern:
         return not parts
     first, rest = pattern[0], pattern[1:]
     if first == "**":
         folded = (n for n in range(len(parts) + 1) if not any(part.startswith(".") for part in parts[:n]))
-        return any(_matches(parts[n:], rest) for n in folded)
+        return any(matches(parts[n:], rest) for n in folded)
     hidden = bool(parts) and parts[0].startswith(".") and not first.startswith(".")
-    return bool(parts) and not hidden and fnmatch.fnmatchcase(parts[0], first) and _matches(parts[1:], rest)
+    return bool(parts) and not hidden and fnmatch.fnmatchcase(parts[0], first) and matches(parts[1:], rest)
