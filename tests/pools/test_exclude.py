@@ -7,13 +7,14 @@ import itertools
 import json
 import re
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather
 from scipy import sparse
@@ -21,6 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import brute_force
 import minmargin as mm
+from minmargin.data.rows import Block
+from minmargin.data.schema import schema_of
 from minmargin.errors import InputError
 from minmargin.pools import exclusion, memory
 from minmargin.scan import checkpoint, fragments
@@ -272,6 +275,39 @@ def test_a_missing_id_is_no_id():
 def test_types_that_can_match_do_so_exactly(values, exclude, n_out):
     batch = select(values, exclude)
     assert batch.manifest["excluded"] == {"asked": len(exclude), "rows": n_out}
+
+
+NEAR_LIMITS = [
+    sign * (2**power + off) for sign in (1, -1) for power in (0, 11, 24, 53, 62, 63) for off in (-1, 0, 1, 2)
+]
+NUMBER_TYPES = {"e": np.float16, "f": np.float32, "d": np.float64, "q": np.int64, "Q": np.uint64, "i": np.int32}
+
+
+def held_by(kind, numbers):
+    """Return the numbers as an array of a type; those that it cannot hold are rounded, or left out."""
+    dtype = np.dtype(NUMBER_TYPES[kind])
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return np.array([each for each in numbers if limits.min <= each <= limits.max], dtype)
+    with np.errstate(over="ignore"):
+        return np.array([float(each) for each in numbers]).astype(dtype)
+
+
+@given(
+    ids=st.lists(st.sampled_from(NEAR_LIMITS), min_size=1, max_size=30),
+    exclude=st.lists(st.sampled_from(NEAR_LIMITS), min_size=1, max_size=30),
+    kinds=st.tuples(st.sampled_from("efdqQi"), st.sampled_from("efdqQi")),
+)
+def test_numbers_are_out_if_they_are_equal_as_python_compares_them(ids, exclude, kinds):
+    """So 2^24 + 1, which float32 would round, is not its number 2^24."""
+    ids, exclude = (held_by(kind, values) for kind, values in zip(kinds, (ids, exclude), strict=True))
+    assume(len(exclude))
+    column = schema_of(frame := nw.from_native(pa.table({"id": ids}), eager_only=True)).find("id")
+    places = exclusion.Exclusion.by_id(exclude, column, None).places(Block(0, frame))
+    out = set(exclude.tolist())
+    if exclude.dtype.kind == "f" and ids.dtype.kind != "f":  # a float so large may have been another number before
+        out = {each for each in out if abs(each) <= 2**53}
+    assert places.tolist() == [place for place, each in enumerate(ids.tolist()) if each in out]
 
 
 @pytest.mark.filterwarnings("ignore:exclude holds")

@@ -253,7 +253,7 @@ def _as_array(exclude: Any) -> pa.Array:
 
 def _whole_numbers(values: pa.Array) -> pa.Array | None:
     """Return values as int64, or uint64 where they need it; None if that would change what they say."""
-    if pa.types.is_floating(values.type) and np.abs(values.to_numpy()).max(initial=0.0) > 2.0**53:
+    if pa.types.is_floating(values.type) and _largest(values) > 2.0**53:
         return None
     for kind in (pa.int64(), pa.uint64()):
         try:
@@ -263,14 +263,33 @@ def _whole_numbers(values: pa.Array) -> pa.Array | None:
     return None
 
 
+def _largest(floats: pa.Array) -> float:
+    return float(np.abs(floats.to_numpy().astype(np.float64)).max(initial=0.0))
+
+
 def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return sorted numbers in the type of a column, without those that it cannot hold."""
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64)
     if dtype.kind == "f":
-        return np.unique(values.astype(dtype))
+        with np.errstate(over="ignore"):
+            held = values.astype(dtype)
+        return np.unique(held[_are_equal(held, values)])
     if values.dtype.kind == "f":
         values = values[(np.abs(values) <= 2.0**53) & (values == np.floor(values))].astype(np.int64)
-    held = np.iinfo(dtype)
-    return values[(values >= held.min) & (values <= held.max)].astype(dtype)
+    limits = np.iinfo(dtype)
+    return values[(values >= limits.min) & (values <= limits.max)].astype(dtype)
+
+
+def _are_equal(floats: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which floats are exactly the values that they were made of: numpy compares them by what it rounds them to."""
+    floats = floats.astype(np.float64)
+    if values.dtype.kind == "f":
+        return np.asarray(floats == values)
+    limits = np.iinfo(values.dtype)
+    # The largest whole number is no float: what is rounded up to the next one is not to be cast back.
+    inside = (floats >= float(limits.min)) & (floats < float(limits.max))
+    return inside & (np.where(inside, floats, 0.0).astype(values.dtype) == values)
 
 
 def _to_arrow(ids: nw.Series[Any]) -> pa.ChunkedArray:
