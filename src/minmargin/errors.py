@@ -10,6 +10,8 @@ import sys
 import warnings
 from collections.abc import Iterable
 
+_MOST_SHOWN = 40  # characters of a text that nobody can read as it is
+
 
 class MinMarginError(Exception):
     """The parent of every error that this package raises on purpose."""
@@ -64,6 +66,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {each.casefold(): each for each in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def not_unicode(where: str, text: str) -> InputError:
+    """Return the error for a text that no file can hold, such as bytes that Python has read as halves of characters."""
+    shown = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "…"
+    return InputError(
+        f"{where} {shown!r}, which is not valid Unicode. Read it with the encoding that it was written in, or mend it "
+        "with text.encode('utf-8', 'replace').decode()."
+    )
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def listing(names: Iterable[object], *, most: int = 8) -> str:

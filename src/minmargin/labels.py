@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from minmargin.data.containers import unwrap
 from minmargin.data.schema import is_missing
-from minmargin.errors import InputError, listing, nearest
+from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
 
 #: What tables have in place of a label that nobody gave, in small letters.
 _MARKS = {"", "?", "-", "--", ".", "n/a", "#n/a", "nan", "null", "(blank)", "(null)"}
@@ -30,7 +30,31 @@ def as_labels(y: Any) -> NDArray[Any]:
     kinds = sorted({_kind(value) for value in values})
     if len(kinds) > 1:
         raise InputError(f"The labels mix types ({', '.join(kinds)}). Make them all strings or all numbers.")
-    return np.array(values)
+    return _as_array(values)
+
+
+def _as_array(values: list[Any]) -> NDArray[Any]:
+    """Return labels of one kind as an array that keeps each of them, or say which one no array keeps."""
+    for row, value in enumerate(values):
+        if isinstance(value, str) and not is_unicode(value):
+            raise not_unicode(f"Labeled row {row:,} has the label", value)
+        if isinstance(value, (str, bytes)) and value[-1:] in {"\0", b"\0"}:
+            raise InputError(f"Labeled row {row:,} has the label {value!r}, which ends with NUL. Remove it.")
+    whole = [value for value in values if type(value) is int]
+    largest = 1 << (53 if len(whole) < len(values) else 63)  # a float knows fewer numbers
+    large = [value for value in whole if not -largest <= value < largest]
+    if large and len(whole) == len(values) and min(whole) >= 0 and max(whole) < 1 << 64:
+        return np.array(values, dtype=np.uint64)
+    if large:
+        raise InputError(
+            f"There is a label {large[0]}, a number with more digits than are kept. Make labels strings."
+        )
+    try:
+        return np.array(values)
+    except ValueError as error:  # lists of several lengths
+        raise InputError(
+            f"Labeled row 0 has the label {values[0]!r}, which is a {type(values[0]).__name__}. Give one label a row."
+        ) from error
 
 
 def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -70,6 +94,9 @@ def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
     if isinstance(classes, (str, bytes)):
         raise InputError(f"classes={classes!r} is one class. Use a list: classes=[{classes!r}, ...].")
     given = _like_labels(_as_list(classes, "classes", "the classes that may occur"), known)
+    for name in given:
+        if isinstance(name, str) and not is_unicode(name):
+            raise not_unicode("classes has", name)
     missing = [label for label in known.tolist() if label not in set(given)]
     if missing:
         raise InputError(

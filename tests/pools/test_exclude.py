@@ -280,7 +280,14 @@ def test_types_that_can_match_do_so_exactly(values, exclude, n_out):
 NEAR_LIMITS = [
     sign * (2**power + off) for sign in (1, -1) for power in (0, 11, 24, 53, 62, 63) for off in (-1, 0, 1, 2)
 ]
-NUMBER_TYPES = {"e": np.float16, "f": np.float32, "d": np.float64, "q": np.int64, "Q": np.uint64, "i": np.int32}
+NUMBER_TYPES = {
+    "e": np.float16,
+    "f": np.float32,
+    "d": np.float64,
+    "q": np.int64,
+    "Q": np.uint64,
+    "i": np.int32,
+}
 
 
 def held_by(kind, numbers):
@@ -305,7 +312,9 @@ def test_numbers_are_out_if_they_are_equal_as_python_compares_them(ids, exclude,
     column = schema_of(frame := nw.from_native(pa.table({"id": ids}), eager_only=True)).find("id")
     places = exclusion.Exclusion.by_id(exclude, column, None).places(Block(0, frame))
     out = set(exclude.tolist())
-    if exclude.dtype.kind == "f" and ids.dtype.kind != "f":  # a float so large may have been another number before
+    if (
+        exclude.dtype.kind == "f" and ids.dtype.kind != "f"
+    ):  # a float so large may have been another number before
         out = {each for each in out if abs(each) <= 2**53}
     assert places.tolist() == [place for place, each in enumerate(ids.tolist()) if each in out]
 

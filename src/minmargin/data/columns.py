@@ -17,7 +17,7 @@ from scipy import sparse
 
 from minmargin.data.rows import ColumnBlock, Frame, Matrix
 from minmargin.data.schema import column_of, is_missing, schema_of
-from minmargin.errors import InputError
+from minmargin.errors import InputError, not_unicode
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,16 @@ def _numbers(values: nw.Series[Any]) -> NDArray[Any]:
 
 def chunks_of(values: nw.Series[Any]) -> pa.ChunkedArray:
     """Return a column as Arrow keeps it."""
-    arrow = values.to_arrow()
+    try:
+        arrow = values.to_arrow()
+    except UnicodeEncodeError as error:
+        raise not_unicode(f"Column {values.name!r} holds the text", error.object) from error
     return arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
+
+
+def table_of(frame: Frame) -> pa.Table:
+    """Return the columns of a frame as Arrow keeps them, and nothing else (a pandas frame has an index too)."""
+    return pa.table({name: chunks_of(frame[name]) for name in frame.columns})
 
 
 def _date_parts(values: nw.Series[Any]) -> NDArray[np.float64]:
@@ -189,7 +197,7 @@ def as_text_cell(value: Any) -> str:
 def to_backend(frame: Frame, backend: nw.Implementation | None) -> Any:
     """Return a frame of this kind, in one memory layout; an Arrow table if there is no kind."""
     if backend is None or backend.is_pyarrow():
-        return frame.to_arrow()
+        return table_of(frame)
     if backend.is_polars():
         return frame.to_polars()
     pandas = frame.to_pandas().reset_index(drop=True)

@@ -5,7 +5,7 @@ They are known by the names of their types, so none of their libraries is import
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, is_unicode, listing, not_unicode
 
 _PANDAS_FRAME = ("pandas", "DataFrame")
 _PANDAS_SERIES = ("pandas", "Series")
@@ -200,7 +200,16 @@ def _take_out_of_tensors(dataset: Any, what: str) -> NDArray[Any]:
 
 
 def _tensor_rows(tensor: Any, what: str) -> NDArray[Any]:
-    rows: NDArray[Any] = tensor.detach().cpu().numpy()
+    tensor = tensor.detach()
+    if str(tensor.dtype) == "torch.bfloat16":  # which numpy does not know, and float32 holds
+        tensor = tensor.float()
+    try:
+        rows: NDArray[Any] = tensor.cpu().resolve_conj().resolve_neg().numpy()
+    except (TypeError, RuntimeError) as error:  # sparse, quantized, or without data
+        reason = str(error).partition(".")[0].partition(";")[0]
+        raise InputError(
+            f"{what} is a tensor that is no plain array ({reason}). Use tensor.to_dense(), or give an array."
+        ) from error
     return rows
 
 
@@ -251,12 +260,21 @@ def _table_of_dicts(rows: Sequence[Any], what: str) -> pa.Table:
         raise InputError(
             f"{what} has dicts with keys that are not strings ({listing(odd, most=3)}). Use strings."
         )
+    _check_names(names, what)
     return pa.table({name: _column_of_dicts(rows, name, what) for name in names})
+
+
+def _check_names(names: Iterable[str], what: str) -> None:
+    for name in names:
+        if not is_unicode(name):
+            raise not_unicode(f"{what} has a column called", name)
 
 
 def _column_of_dicts(rows: Sequence[Any], name: str, what: str) -> pa.Array:
     try:
         return pa.array([row.get(name) for row in rows])
+    except UnicodeEncodeError as error:
+        raise not_unicode(f"Column {name!r} holds the text", error.object) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         types = sorted({_name(row[name]) for row in rows if row.get(name) is not None})
         raise InputError(
@@ -273,6 +291,7 @@ def table_of_arrays(columns: Mapping[Any, Any], what: str) -> pa.Table:
         raise InputError(
             f"{what} is a dict with {trouble}. Use the names of columns as keys, and their values as arrays."
         )
+    _check_names(columns, what)
     made = {name: _column_of_array(name, values, what) for name, values in columns.items()}
     first = next(iter(made))
     for name, column in made.items():

@@ -22,6 +22,7 @@ from minmargin.data.columns import (
     as_text_cell,
     check_finite,
     joined_texts,
+    table_of,
     to_backend,
     to_matrix,
 )
@@ -197,7 +198,7 @@ class Intake:
         converted = [column for column in self.columns or () if column.conversion is not None]
         if not converted:
             return frame
-        table = frame.to_arrow()
+        table = table_of(frame)
         for column in converted:
             where = partial(_named_cell, origin, column.name)
             values = cast("Conversion", column.conversion)(table[column.name], where)

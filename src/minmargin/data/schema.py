@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
@@ -10,12 +10,13 @@ from typing import Any, Literal, TypeAlias, cast
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.data.containers import read_whole, table_of_arrays, unwrap
 from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows
-from minmargin.errors import InputError, listing, nearest
+from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
 
 #: What a column can serve as; one without any value (empty) can serve as anything.
 Kind: TypeAlias = Literal["number", "text", "embedding", "date", "empty", "other"]
@@ -123,7 +124,7 @@ def as_rows(data: Any, what: str) -> Rows:
         raise InputError(f"{what} has no rows.")
     if isinstance(data, (list, tuple)):
         text = len(data) > 0 and all(isinstance(each, str) for each in data)
-        data = np.array(data, dtype=object) if text else np.asarray(data)
+        data = np.array(data, dtype=object) if text else _as_array(data, what)
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if not isinstance(data, np.ndarray):
@@ -136,6 +137,24 @@ def as_rows(data: Any, what: str) -> Rows:
     if data.ndim < 2:
         raise not_a_table(what, data.shape)
     return cast("Rows", data)
+
+
+def _as_array(rows: Sequence[Any], what: str) -> NDArray[Any]:
+    """Return a list of rows as an array, or say which row does not fit."""
+    try:
+        return np.asarray(rows)
+    except (ValueError, TypeError, RuntimeError) as error:
+        lengths = [len(row) if isinstance(row, Sized) else None for row in rows]
+        odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
+        if odd is None or lengths[0] is None or lengths[odd] is None:
+            reason = str(error).partition(".")[0]
+            raise InputError(
+                f"{what} is a list that goes into no array ({reason}). Give an array."
+            ) from error
+        raise InputError(
+            f"Row {odd:,} of {what[0].lower()}{what[1:]} has {lengths[odd]:,} values and the rows before it have "
+            f"{lengths[0]:,}. Give every row the same features."
+        ) from error
 
 
 def not_a_table(what: str, shape: Sequence[int]) -> InputError:
@@ -172,6 +191,9 @@ def _as_frame(data: Any, what: str) -> Frame | None:
             f"{what} has column names that are not strings ({listing(names, most=3)}). "
             "Use X.columns = X.columns.astype(str)."
         )
+    for name in names:
+        if not is_unicode(name):
+            raise not_unicode(f"{what} has a column called", name)
     return frame
 
 
@@ -229,7 +251,12 @@ def _is_numeric(dtype: Any) -> bool:
 def is_missing(value: Any) -> bool:
     """Return whether a Python value stands for a missing one: None, NaN, or one of pandas's own."""
     # pandas's answer no comparison with yes or no, so they are known by their names.
-    return value is None or type(value).__name__ in {"NAType", "NaTType"} or bool(value != value)
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    try:
+        return bool(value != value)
+    except (ValueError, RuntimeError):  # an array, or a tensor
+        return False
 
 
 def require_numbers(columns: Sequence[Column]) -> None:

@@ -35,7 +35,7 @@ def find_on_disk(source: str | Path, is_data: Callable[[Path], bool]) -> list[Pa
 
 
 def each_once(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths, sorted, without those that lead to a file which another one leads to. Say so if there are any."""
+    """Return the paths, sorted; of those that lead to one file, the first. Say so if there are any."""
     real: dict[str, Path] = {}
     again = [
         (path, first)

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from minmargin.data.columns import chunks_of
 from minmargin.data.rows import Block, Frame, count_rows
 from minmargin.data.schema import Column, Kind
-from minmargin.errors import InputError, warn
+from minmargin.errors import InputError, not_unicode, warn
 from minmargin.manifest import fingerprint_values
 
 # Arrow builds its table of ids anew for every block. From so many ids on, one that is built once is faster.
@@ -215,6 +216,8 @@ def _values_of(exclude: Any, what: str) -> pa.Array:
         raise _no_values(exclude, what)
     try:
         values = _as_array(exclude)
+    except UnicodeEncodeError as error:
+        raise not_unicode("exclude holds", error.object) from error
     except (*_CONVERSION_ERRORS, TypeError, OverflowError) as error:
         raise _no_values(exclude, what) from error
     if pa.types.is_dictionary(values.type):
@@ -239,7 +242,7 @@ def _as_array(exclude: Any) -> pa.Array:
     if isinstance(exclude, pa.Array):
         return exclude
     if nw.dependencies.is_into_series(exclude):
-        return _as_array(nw.from_native(exclude, series_only=True).to_arrow())
+        return _as_array(chunks_of(nw.from_native(exclude, series_only=True)))
     if isinstance(exclude, np.ndarray):
         return pa.array(exclude)
     if not isinstance(exclude, Iterable):
@@ -282,19 +285,19 @@ def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _are_equal(floats: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which floats are exactly the values that they were made of: numpy compares them by what it rounds them to."""
+    """Return which floats are exactly the values that they were made of. To numpy, 2.0**53 is equal to 2**53 + 1."""
     floats = floats.astype(np.float64)
     if values.dtype.kind == "f":
         return np.asarray(floats == values)
     limits = np.iinfo(values.dtype)
     # The largest whole number is no float: what is rounded up to the next one is not to be cast back.
     inside = (floats >= float(limits.min)) & (floats < float(limits.max))
-    return inside & (np.where(inside, floats, 0.0).astype(values.dtype) == values)
+    return np.asarray(inside & (np.where(inside, floats, 0.0).astype(values.dtype) == values))
 
 
 def _to_arrow(ids: nw.Series[Any]) -> pa.ChunkedArray:
     try:
-        values = ids.to_arrow()
+        values = chunks_of(ids)
     except _CONVERSION_ERRORS:
         # A pandas column of Python objects of several types: a batch has them as texts.
         values = pa.array([None if value is None else str(value) for value in ids.to_list()])

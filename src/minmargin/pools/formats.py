@@ -246,7 +246,8 @@ FORMATS: dict[str, Callable[[Location], DataFile]] = {
 
 def _find_delimiter(location: Location) -> str:
     with location.stream() as stream:  # decompresses by suffix
-        header = stream.read(1 << 16).decode("utf-8", "replace").partition("\n")[0]
+        beginning = stream.read(1 << 16).decode("utf-8", "replace")
+    header = re.split("[\r\n]", beginning, maxsplit=1)[0]  # old spreadsheets end lines with \r alone
     # Delimiters inside quoted names do not count.
     counts = {mark: len(next(csv.reader(io.StringIO(header), delimiter=mark), [])) for mark in ",;\t|"}
     return max(counts, key=lambda mark: counts[mark])

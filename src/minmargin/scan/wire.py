@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.columns import chunks_of
 from minmargin.data.keys import Keys
 from minmargin.data.rows import Matrix, Rows
 from minmargin.seeds import SeedTree
@@ -41,8 +42,7 @@ def to_table(top: TopB) -> pa.Table:
         }
     for name, values in held.details.items():
         if isinstance(values, nw.DataFrame):
-            table = values.to_arrow()  # of a pandas frame, the index comes along
-            columns |= {_CARRIED + column: table[column] for column in values.columns}
+            columns |= {_CARRIED + name: chunks_of(values[name]) for name in values.columns}
         elif isinstance(values, sparse.csr_array):
             columns |= _sparse_to_lists(values)
             metadata[_WIDTH] = str(values.shape[1]).encode()

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.columns import to_matrix
+from minmargin.data.columns import table_of, to_matrix
 from minmargin.data.rows import Frame, SideBySide, concat_rows, count_rows
 from minmargin.data.schema import Column, as_rows, column_of, missing_column
 from minmargin.errors import InputError, listing
@@ -232,7 +232,7 @@ def _columns_named(features: Any) -> list[str] | None:
 
 def _with_columns(frame: Frame, parts: dict[str, NDArray[Any]]) -> pa.Table:
     """Return a table with a list column for each array, beside those of a frame. Arrays are not copied."""
-    table = frame.to_arrow()
+    table = table_of(frame)
     for name, part in parts.items():
         if name in table.column_names:
             raise InputError(
