@@ -1,4 +1,4 @@
-"""Values at the edge of their types: texts that are no Unicode, numbers too large for arrays, rows of several lengths."""
+"""Values at the edge of their types: texts that are no Unicode, numbers too large, rows of several lengths."""
 
 from __future__ import annotations
 
