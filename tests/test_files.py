@@ -12,7 +12,8 @@ from typing import IO
 import pytest
 
 import minmargin as mm
-from minmargin.files import check_writable, write_json, write_whole
+from minmargin.errors import InputError
+from minmargin.files import check_writable, write_json, write_text, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -72,6 +73,29 @@ def test_the_old_file_is_there_until_the_new_one_is_whole(tmp_path: Path) -> Non
 
     write_whole(path, write)
     assert seen == [b"old"]
+
+
+def test_a_link_stays_one_and_its_target_is_written(tmp_path: Path) -> None:
+    folder, link = tmp_path / "elsewhere", tmp_path / "link.txt"
+    folder.mkdir()
+    target = folder / "target.txt"
+    link.symlink_to("elsewhere/target.txt")
+    for text in ("new", "newer"):  # the target is not there at first
+        check_writable(link)
+        assert write_text(link, text) == link
+        assert link.is_symlink()
+        assert target.read_text() == text
+    assert [each.name for each in folder.iterdir()] == ["target.txt"]
+
+
+def test_links_that_lead_round_in_a_circle_are_refused(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.symlink_to(there)
+    there.symlink_to(here)
+    for attempt in (lambda: write_text(here, "x"), lambda: check_writable(here)):
+        with pytest.raises(InputError) as caught:
+            attempt()
+        assert str(caught.value) == f"{str(here)!r} is a link that leads round in a circle. Remove it."
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, runtime_checkable
+from threading import Lock
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, runtime_checkable
 
 from threadpoolctl import ThreadpoolController
 
@@ -126,12 +127,39 @@ class Execution:
         return self.checkpoint is None and not self.elsewhere
 
 
-def one_thread_each() -> AbstractContextManager[Any]:
+class _OneThread:
+    """A context in which the matrix libraries use one thread; several threads of the process may be in it at once.
+
+    Whoever leaves last gives the libraries back the threads that the first one found.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._limited: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._limited = _libraries().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._limited.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
+def one_thread_each() -> AbstractContextManager[None]:
     """Return a context in which the matrix libraries use one thread: members and blocks run side by side instead.
 
     With more threads, the last bits of a product may depend on their number.
     """
-    return cast("AbstractContextManager[Any]", _libraries().limit(limits=1, user_api="blas"))
+    return _one_thread
 
 
 @cache

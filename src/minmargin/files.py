@@ -18,7 +18,7 @@ LOCK = "lock"
 
 def check_writable(path: str | Path) -> None:
     """Raise an error if a file cannot be written there, for those who have long work to do before they write it."""
-    path = Path(path)
+    path = _behind_links(Path(path))
     if not path.parent.is_dir():
         raise InputError(f"Folder {str(path.parent)!r} does not exist. Make it, or write elsewhere.")
     if path.is_dir():
@@ -32,9 +32,10 @@ def check_writable(path: str | Path) -> None:
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
     """Write a file through a temporary one beside it, and return its path.
 
-    Readers see the old file or the new one, never a part: the bytes are on disk before the name is.
+    Readers see the old file or the new one, never a part: the bytes are on disk before the name is. A link stays one:
+    the file that it leads to is written.
     """
-    path = Path(path)
+    given, path = Path(path), _behind_links(Path(path))
     if not path.parent.is_dir():
         raise InputError(
             f"Folder {str(path.parent)!r} does not exist, so {path.name!r} cannot be written there."
@@ -59,7 +60,15 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
             raise InputError(f"{str(path)!r} cannot be written: {_reason(error)}.") from error
         raise
     sync_folder(path.parent)
-    return path
+    return given
+
+
+def _behind_links(path: Path) -> Path:
+    """Return where a path leads if it is a link, and else the path itself."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError) as error:  # as Python calls a loop until 3.13
+        raise InputError(f"{str(path)!r} is a link that leads round in a circle. Remove it.") from error
 
 
 def write_text(path: str | Path, text: str) -> Path:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 import minmargin as mm
@@ -129,3 +133,42 @@ def test_tensors_in_half_precision_are_numbers() -> None:
     rows = torch.tensor(X).bfloat16()
     expected = mm.select(LABELED, LABELS, rows.float().numpy(), 3, n_models=3, random_state=0, n_jobs=1)
     assert pick(pool=rows).rows.tolist() == expected.rows.tolist()
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_features_whose_squares_are_no_numbers_are_refused(size: float) -> None:
+    assert complaint(LABELED * size, pool=X * size) == (
+        "4 of 4 logistic models could not be trained: numbers grew beyond all bounds. "
+        f"Features are as large as {LABELED.max() * size:.0e}. Divide them."
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_columns_of_one_name_are_named(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"pool.{ending}"
+    table = pa.table([pa.array([1.0, 2.0])] * 5, names=["a", "b", "c", "a", "c"])
+    if ending == "csv":
+        path.write_text("a,b,c,a,c\n1,1,1,1,1\n")
+    elif ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    said = "has several columns called 'a', 'c'. Rename them."
+    assert complaint(LABELED_FRAME, pool=path) == f"{str(path)!r} {said}"
+    assert complaint(LABELED_FRAME, pool=table) == f"The pool {said}"
+    assert complaint(LABELED_FRAME, pool=ds.dataset(table)) == f"The pool {said}"
+
+
+def test_file_names_may_be_any_bytes(tmp_path: Path) -> None:
+    """Such as those of Latin-1, which are no UTF-8."""
+    path = tmp_path / os.fsdecode(b"caf\xe9.parquet")
+    with path.open("wb") as file:
+        pq.write_table(POOL_TABLE, file)
+    for pool in (path, tmp_path, f"{tmp_path}/*.parquet"):
+        batch = pick(LABELED_FRAME, pool=pool)
+        assert batch.rows.tolist() == pick(LABELED_FRAME, pool=POOL_TABLE).rows.tolist()
+    assert pick(LABELED_FRAME, pool=path).manifest["pool"]["source"] == f"{tmp_path}/caf\\xe9.parquet"
+    path.write_bytes(b"PAR1")
+    shown = repr(f"{tmp_path}/caf\\xe9.parquet")
+    assert complaint(LABELED_FRAME, pool=path).startswith(f"{shown} cannot be read as Parquet (")

@@ -71,6 +71,12 @@ def test_held_out_labels_of_another_kind(begin):
     )
 
 
+def test_held_out_rows_that_are_none(begin):
+    assert complaint(begin, held_out=pd.read_csv("held-out.csv")[:0]) == (
+        "The held-out set has no rows. Give labeled rows to measure on, or leave it out."
+    )
+
+
 def test_labels_that_are_no_rows(begin):
     campaign = begin()
     campaign.next(n_jobs=1)

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from minmargin.batch.batch import Batch
+from minmargin.batch.formulas import as_written
 from minmargin.data.rows import Frame
 from minmargin.errors import InputError, listing
 from minmargin.pools import open_pool
 from minmargin.pools.exclusion import Named
-
-_APOSTROPHE = r"^'[=+\-@\t\r\n]"  # before what a spreadsheet would run: Batch.to_csv puts it there
 
 
 def resolve_excluded(exclude: Any, id_column: str | None) -> Any:
@@ -109,7 +108,8 @@ def _plain(ids: pa.Array) -> pa.Array:
 
 def _without_apostrophe(texts: pa.Array) -> pa.Array:
     """Return the ids that a batch in a CSV file has behind an apostrophe."""
-    return pc.utf8_slice_codeunits(texts.filter(pc.match_substring_regex(texts, _APOSTROPHE)), start=1)
+    marked = texts.filter(pc.starts_with(texts, "'")).to_pylist()
+    return pa.array([as_written(text) for text in marked if as_written(text) != text], pa.string())
 
 
 def _json_lines(path: str) -> pa.Table:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
+from minmargin.batch.formulas import harmless
 from minmargin.files import write_whole
-
-_FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER = re.compile(r"[+-]?\d+([.,']\d+)*[.,]?([eE][+-]?\d+)?", re.ASCII)  # with any marks that numbers have
 
 
 def write_parquet(table: pa.Table, path: str | Path, manifest: Mapping[str, Any]) -> Path:
@@ -54,9 +51,9 @@ def write_csv(table: pa.Table, path: str | Path) -> Path:
             encoded = [None if each is None else _as_json(each) for each in table[name].to_pylist()]
             table = table.set_column(place, name, pa.array(encoded, pa.string()))
         elif _is_text(table.schema.field(name).type):
-            texts = [None if text is None else _harmless(text) for text in table[name].to_pylist()]
+            texts = [None if text is None else harmless(text) for text in table[name].to_pylist()]
             table = table.set_column(place, name, pa.array(texts, pa.string()))
-    table = table.rename_columns(list(map(_harmless, table.column_names)))
+    table = table.rename_columns(list(map(harmless, table.column_names)))
     return write_whole(path, lambda file: csv.write_csv(table, file))
 
 
@@ -81,12 +78,3 @@ def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _harmless(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula.
-
-    >>> [_harmless(text) for text in ("=1+1", "@x", "-x", "-5", "+1.5e3", "-1.349,74", "a=b")]
-    ["'=1+1", "'@x", "'-x", '-5', '+1.5e3', '-1.349,74', 'a=b']
-    """
-    return f"'{text}" if text.startswith(_FORMULA_MARKS) and _NUMBER.fullmatch(text) is None else text

@@ -149,6 +149,10 @@ def checked_beginning(
     others, met = None, known.classes.tolist()
     if held_out is not None:
         rows = with_labels(held_out.rows, settings.label_column, settings.feature_names, "the held-out set")
+        if not len(rows):
+            raise InputError(
+                "The held-out set has no rows. Give labeled rows to measure on, or leave it out."
+            )
         match_pool(rows, training.intake, features=settings.features)
         labels = rows[settings.label_column].to_pylist()
         _check_kind(labels, "The held-out set", label_kind)

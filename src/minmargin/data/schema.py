@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
@@ -172,11 +173,9 @@ def _as_frame(data: Any, what: str) -> Frame | None:
     try:
         frame: Frame = nw.from_native(data, eager_only=True)
         names = frame.columns
-    except nw.exceptions.DuplicateError as error:
-        repeated = {str(name) for name in data.columns if list(data.columns).count(name) > 1}
-        raise InputError(
-            f"{what} has several columns called {listing(sorted(repeated))}. Rename them."
-        ) from error
+    except nw.exceptions.DuplicateError:
+        check_distinct_names(data.column_names if isinstance(data, pa.Table) else data.columns, what)
+        raise
     except TypeError as error:
         if isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame):
             raise InputError(f"{what} is a lazy frame. Use .collect(), or pass its files.") from error
@@ -195,6 +194,13 @@ def _as_frame(data: Any, what: str) -> Frame | None:
         if not is_unicode(name):
             raise not_unicode(f"{what} has a column called", name)
     return frame
+
+
+def check_distinct_names(names: Iterable[object], what: str) -> None:
+    """Raise an error if two columns have the same name."""
+    repeated = sorted(str(name) for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        raise InputError(f"{what} has several columns called {listing(repeated)}. Rename them.")
 
 
 def schema_of(rows: Rows, what: str = "The pool") -> Schema:

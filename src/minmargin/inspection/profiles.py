@@ -87,6 +87,8 @@ def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
     if not len(known):
         return Profile(name, "number", len(floats), n_missing, 0)
     different, counts = np.unique(known, return_counts=True)
+    with np.errstate(over="ignore"):  # of numbers whose squares are beyond all bounds
+        mean, deviation = float(known.mean()), float(known.std())
     numbers = Numbers(
         float(different[0]),
         int(counts[0]),
@@ -94,8 +96,8 @@ def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
         float(different[-1]),
         int(counts[-1]),
         float(different[max(len(different) - 2, 0)]),
-        float(known.mean()),
-        float(known.std()),
+        mean,
+        deviation,
         bool((different == np.floor(different)).all()),
         len(different) > 2 and bool((np.diff(different) == different[1] - different[0]).all()),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from minmargin.batch import Batch
+from minmargin.batch.formulas import as_written
 from minmargin.errors import InputError, listing
 
 OUR_COLUMNS = ("rank", "row", "id", "score", "member", "first_class", "second_class", "predicted")
@@ -109,14 +109,9 @@ def _read_csv(path: Path) -> pa.Table:
     )
     for place, name in enumerate(table.column_names):
         if name not in _NUMBERS:
-            texts = [None if text is None else _as_written(text) for text in table[name].to_pylist()]
+            texts = [None if text is None else as_written(text) for text in table[name].to_pylist()]
             table = table.set_column(place, name, pa.array(texts, pa.string()))
-    return table.rename_columns(list(map(_as_written, table.column_names)))
-
-
-def _as_written(text: str) -> str:
-    """Return a text without the apostrophe that `Batch.to_csv` puts before what looks like a formula."""
-    return text[1:] if re.match(r"'[=+\-@\t\r\n]", text) else text
+    return table.rename_columns(list(map(as_written, table.column_names)))
 
 
 _READERS: dict[str, Callable[[Path], pa.Table]] = {

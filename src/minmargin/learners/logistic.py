@@ -192,7 +192,7 @@ def row_weights(
 def warn_if_unconverged(
     gradients: NDArray[np.float64], X: Matrix, *, C: float, tol: float = TOLERANCE
 ) -> None:
-    """Warn if a model's gradient, relative to the one at zero, is not that of an optimum.
+    """Warn if a model's gradient, relative to the one at zero, is not that of an optimum; an error if it is no number.
 
     Args:
         gradients: (K,) those that were reached.
@@ -200,7 +200,13 @@ def warn_if_unconverged(
         C: the inverse strength of their penalty.
         tol: the gradient that was asked for.
     """
-    n_far = int((~(gradients <= max(tol, CONVERGED))).sum())  # written so that NaN is far
+    n_lost = int(np.isnan(gradients).sum())
+    if n_lost:
+        raise InputError(
+            f"{n_lost} of {len(gradients)} logistic models could not be trained: numbers grew beyond all bounds. "
+            f"{advise(X, C=C)}"
+        )
+    n_far = int((gradients > max(tol, CONVERGED)).sum())
     if n_far:
         warn(
             f"{n_far} of {len(gradients)} logistic models stopped short of the optimum, at gradients of up to "

@@ -27,6 +27,7 @@ from minmargin.pools.storage import (
     guarded,
     identity,
     local_path,
+    printable,
 )
 from minmargin.pools.stores import Store
 from minmargin.pools.uris import is_uri, shown
@@ -237,7 +238,7 @@ def _open_all(locations: list[Location]) -> list[DataFile]:
 def _name(source: str | Path | Iterable[str | Path]) -> str:
     if not isinstance(source, (str, Path)):
         return "the pool's files"
-    return shown(source) if "://" in str(source) else str(source)
+    return shown(source) if "://" in str(source) else printable(source)
 
 
 def _common_types(schemas: list[pa.Schema]) -> dict[str, pa.DataType]:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from minmargin.data.rows import Frame, Rows, count_rows, slice_rows
-from minmargin.data.schema import Column, Schema, kind_of
+from minmargin.data.schema import Column, Schema, check_distinct_names, kind_of
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
 from minmargin.pools.npy import NpyFile
@@ -46,8 +46,12 @@ def suffix_of(name: str | Path) -> str:
     return PurePath(lower).suffix
 
 
-def arrow_schema(schema: pa.Schema, *, parsed: bool = True) -> Schema:
-    """Return the schema of an Arrow table or file, without the index that pandas may have stored with it."""
+def arrow_schema(schema: pa.Schema, *, parsed: bool = True, what: str = "The pool") -> Schema:
+    """Return the schema of an Arrow table or file, without the index that pandas may have stored with it.
+
+    `what` names it in errors.
+    """
+    check_distinct_names(schema.names, what)
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     types = nw.from_native(schema.empty_table(), eager_only=True).schema  # made anew whenever it is asked for
     columns = []
@@ -78,7 +82,7 @@ class ParquetFile:
                 metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)
             )
             self.n_rows: int | None = metadata.num_rows
-        self.schema = reading(location, "Parquet", lambda: arrow_schema(self.arrow))
+        self.schema = reading(location, "Parquet", lambda: arrow_schema(self.arrow, what=repr(location.name)))
         if sum(self.groups) != self.n_rows:
             raise InputError(
                 f"{location.name!r} cannot be read as Parquet (its footer counts {self.n_rows:,} rows, and its row "
@@ -135,7 +139,7 @@ class FeatherFile:
         self.stamp = reading(location, "Feather", location.stamp)
         with self._opened(None) as reader:
             self.arrow: pa.Schema | None = reader.schema
-        self.schema = reading(location, "Feather", lambda: arrow_schema(self.arrow))
+        self.schema = reading(location, "Feather", lambda: arrow_schema(self.arrow, what=repr(location.name)))
         # No footer counts rows: the column that is read soonest tells.
         types = self.arrow.types if self.arrow is not None else []
         narrowest = min(range(len(types)), key=lambda place: _bits(types[place]), default=None)
@@ -179,7 +183,9 @@ class CsvFile:
         self.arrow: pa.Schema | None = None
         with self._opened(None) as reader:
             self.arrow = reader.schema
-        self.schema = reading(location, "CSV", lambda: arrow_schema(self.arrow, parsed=False))
+        self.schema = reading(
+            location, "CSV", lambda: arrow_schema(self.arrow, parsed=False, what=repr(location.name))
+        )
 
     @contextmanager
     def _opened(self, wanted: Wanted) -> Iterator[Any]:

@@ -6,6 +6,7 @@ A path is opened as ever, and nothing is connected to unless a URI is given.
 from __future__ import annotations
 
 import fnmatch
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -62,7 +63,7 @@ class Location:
     @classmethod
     def on_disk(cls, path: str | Path) -> Location:
         """Return the location of a file on this machine."""
-        return cls(str(path), str(path))
+        return cls(str(path), printable(path))
 
     @property
     def key(self) -> tuple[int, str]:
@@ -72,14 +73,14 @@ class Location:
     def open(self) -> Any:
         """Return the file for reading at any place, as a pyarrow file."""
         if self.store is None:
-            return pa.OSFile(self.path)
+            return pa.OSFile(os.fsencode(self.path))  # since Arrow would make UTF-8 of a name
         return self.store.connection[0].open_input_file(self.path)
 
     def stream(self) -> Any:
         """Return the file for reading from its beginning, decompressed as its suffix tells."""
-        if self.store is None:
-            return pa.input_stream(self.path)
         compression = _COMPRESSIONS.get(PurePosixPath(self.name).suffix.lower())
+        if self.store is None:
+            return pa.input_stream(self.open(), compression=compression)
         return self.store.connection[0].open_input_stream(self.path, compression=compression)
 
     def stamp(self) -> Stamp:
@@ -145,6 +146,11 @@ class Location:
         return InputError(
             f"{self.name!r} cannot be read as {format_name} ({reason}). {fix}; nothing was written."
         )
+
+
+def printable(path: str | Path) -> str:
+    """Return a path as a text that can be written anywhere, if not read: file names may be any bytes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class DataFile(Protocol):
