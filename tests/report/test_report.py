@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,9 @@ def test_every_section_is_there(page: ParsedPage) -> None:
     for heading in (
         "Where the picks lie",
         "What plain margin would have picked",
+        "What sets them apart",
+        "The picks from the pool",
+        "The labeled set from the pool",
         "Scores of the pool, and the cut",
         "Which members they come from",
         "Which classes they are torn between",
@@ -85,7 +89,7 @@ def test_every_section_is_there(page: ParsedPage) -> None:
         "The whole manifest",
     ):
         assert heading in said
-    assert sum(name == "svg" for name, _ in page.elements) == 6
+    assert sum(name == "svg" for name, _ in page.elements) == 7
     assert all(attributes["aria-label"] for name, attributes in page.elements if name == "svg")
 
 
@@ -234,18 +238,49 @@ def test_of_a_large_batch_the_table_has_the_first_rows_and_says_so(
 
 
 def test_columns_that_do_not_fit_are_named(tmp_path: Path) -> None:
-    wide = POOL.assign(**{f"more{place}": place for place in range(10)})
-    batch = pick(wide, keep=[f"more{place}" for place in range(10)])
+    names = [f"more{place}" for place in range(21)]
+    batch = pick(POOL.assign(**dict.fromkeys(names, 1)), keep=names)
     page = ParsedPage(batch.report(tmp_path / "x.html"))
-    assert page.headings == [
-        "rank",
-        "row",
-        "predicted",
-        "score",
-        "reason",
-        *(f"more{place}" for place in range(8)),
+    assert page.headings == ["rank", "row", "predicted", "score", "reason", *names, "a", "b", "c"]
+    assert "Not shown are the columns 'd'." in page.sentences()
+
+
+def test_the_first_columns_of_the_pool_are_chosen_at_first_and_the_others_can_be(tmp_path: Path) -> None:
+    names = [f"more{place}" for place in range(6)]
+    batch = pick(POOL.assign(**dict.fromkeys(names, 1)), keep=names)
+    page = ParsedPage(batch.report(tmp_path / "x.html"))
+    boxes = [
+        attributes
+        for name, attributes in page.elements
+        if name == "input" and attributes["type"] == "checkbox"
     ]
-    assert "Not shown are the columns 'more8', 'more9'." in page.sentences()
+    assert [int(box["value"]) for box in boxes] == list(range(len(page.headings)))
+    chosen = [page.headings[int(box["value"])] for box in boxes if "checked" in box]
+    assert chosen == ["rank", "row", "predicted", "score", "reason", *names, "a", "b"]
+
+
+def test_rows_can_be_chosen_by_predicted_class_and_by_pair(page: ParsedPage, batch: mm.Batch) -> None:
+    rows = [attributes for name, attributes in page.elements if name == "tr" and "data-pair" in attributes]
+    classes = Counter(batch.predicted.tolist())
+    pairs = [" / ".join(sorted(pair)) for pair in batch.top_classes.tolist()]
+    said = page.sentences()
+    groups = []
+    for label, each in (("Predicted", classes), ("Torn between", Counter(pairs))):
+        groups.append(sorted(each, key=lambda name, each=each: (-each[name], name)))
+        assert f"{label} all" + "".join(f"{name} ({each[name]})" for name in groups[-1]) in said
+    assert [groups[0][int(row["data-predicted"])] for row in rows] == batch.predicted.tolist()
+    assert [groups[1][int(row["data-pair"])] for row in rows] == pairs
+
+
+def test_two_classes_have_a_sentence_and_no_chart_with_one_bar(tmp_path: Path) -> None:
+    two = SPECIES != "setosa"
+    batch = mm.select(POOL[two][NAMES][::5], SPECIES[two][::5], POOL[two], 20, **{**SETTINGS, "n_models": 1})
+    page = ParsedPage(batch.report(tmp_path / "x.html"))
+    said = page.sentences()
+    assert "All picks are torn between versicolor and virginica." in said
+    for absent in ("Which classes they are torn between", "Which members they come from", "pairs of classes"):
+        assert absent not in said
+    assert not any("data-pair" in attributes for _, attributes in page.elements)
 
 
 # Texts and pictures
@@ -259,8 +294,7 @@ def test_what_annotators_read_stands_before_the_reason_and_other_columns_after_i
     batch = pick(wide, id_column="row_id", keep=kept)
     page = ParsedPage(batch.report(tmp_path / "x.html", image_column="photo"))
     front = ["rank", "id", "row", "image", "question", "answer", "predicted", "score", "reason"]
-    assert page.headings == [*front, *(f"more{place}" for place in range(6))]
-    assert "Not shown are the columns 'title', 'note'." in page.sentences()
+    assert page.headings == [*front, *(f"more{place}" for place in range(6)), "title", "note", *NAMES]
 
 
 def test_texts_are_shown_as_texts_though_nobody_kept_them(tmp_path: Path) -> None:
@@ -361,7 +395,7 @@ def test_hostile_contents_stay_text(tmp_path: Path) -> None:
     classes = np.array([HOSTILE[8], HOSTILE[3], HOSTILE[9]], dtype=object)[y]
     batch = mm.select(POOL.loc[::5, NAMES], classes[::5], pool, 20, keep=names, **SETTINGS)
     page = ParsedPage(batch.report(tmp_path / "x.html"))
-    assert sorted(page.headings) == sorted(["rank", "row", "predicted", "score", "reason", *names])
+    assert sorted(page.headings) == sorted(["rank", "row", "predicted", "score", "reason", *names, *NAMES])
     for name in names:
         assert page.column(name)[0] == cells[batch.rows[0]], name
     assert page.column("predicted") == [held(name) for name in batch.predicted.tolist()]

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from minmargin.data.rows import Frame, Matrix, concat_rows
 from minmargin.errors import InputError
+from minmargin.report.neighbors import nearest_of
 from minmargin.report.survey import N_COMPARED, Seen, Survey, evenly
 from minmargin.scan.rereading import Origin
 
@@ -32,6 +33,7 @@ class Chart(NamedTuple):
         by_margin: of plain margin's batch; None where they were not kept.
         measured: whether the directions have a scale that means something.
         boundaries: where models change their mind; None where rows have more than two numbers.
+        links: (n, 2, 2) from each pick to the pick that is nearest to it by all features; None where not asked for.
     """
 
     axes: tuple[str, str]
@@ -42,6 +44,7 @@ class Chart(NamedTuple):
     by_margin: Points | None
     measured: bool = True
     boundaries: Boundaries | None = None
+    links: NDArray[np.float64] | None = None
 
 
 class Boundaries(NamedTuple):
@@ -54,27 +57,45 @@ class Boundaries(NamedTuple):
 
 
 def make_chart(
-    survey: Survey, origin: Origin, n_picks: int, columns: Sequence[str | int] | None
+    survey: Survey,
+    origin: Origin,
+    n_picks: int,
+    columns: Sequence[str | int] | None,
+    *,
+    linked: bool = False,
 ) -> Chart | None:
-    """Return where rows lie; None where they are not numbers, or have only one."""
+    """Return where rows lie, with links between neighbors if asked for; None if they are not numbers, or only one."""
     picks = survey.picks.take(np.searchsorted(survey.places, evenly(n_picks, N_COMPARED)))
     by_margin = survey.by_margin.take(evenly(len(survey.by_margin), N_COMPARED))
-    seen = (survey.sample, picks, by_margin)
-    if columns is not None and all(isinstance(name, str) for name in columns):
-        return _by_columns(seen, origin, [str(name) for name in columns])
-    if survey.sample.vectors is None:
+    names = [name for name in columns or () if isinstance(name, str)]
+    if names:
+        known = np.isfinite(_values(picks.columns, names, "the pool")).all(axis=1)
+        n_unknown, picks = int((~known).sum()), picks.take(np.flatnonzero(known))
+        chart: Chart | None = _by_columns((survey.sample, picks, by_margin), origin, names, n_unknown)
+    else:
+        chart = _by_numbers((survey.sample, picks, by_margin), origin, columns)
+    if chart is None or not linked or picks.vectors is None or len(picks) < 2:
+        return chart
+    nearest = nearest_of(picks.vectors).places
+    return chart._replace(links=np.stack([chart.picks, chart.picks[nearest]], axis=1))
+
+
+def _by_numbers(seen: Sequence[Seen], origin: Origin, columns: Sequence[str | int] | None) -> Chart | None:
+    """Return a chart of rows as the learner sees them: of two places, of all there are, or of principal components."""
+    vectors = seen[0].vectors
+    if vectors is None:
         return None
     labeled = origin.labeled_vectors()
     if columns is not None:
         return _by_places(seen, labeled, [int(place) for place in columns])
     plane = _plane(seen, origin)
-    if plane is not None or survey.sample.vectors.shape[1] < 2:
+    if plane is not None or vectors.shape[1] < 2:
         return plane
     return _by_components(seen, labeled)
 
 
-def _by_columns(seen: Sequence[Seen], origin: Origin, names: list[str]) -> Chart:
-    """Return a chart of two columns of the pool."""
+def _by_columns(seen: Sequence[Seen], origin: Origin, names: list[str], n_unknown: int) -> Chart:
+    """Return a chart of two columns of the pool, without the `n_unknown` picks that lack a value there."""
     sample, picks, by_margin = (_values(each.columns, names, "the pool") for each in seen)
     rows = None if origin.labeled is None else origin.labeled.rows
     labeled = None
@@ -83,11 +104,10 @@ def _by_columns(seen: Sequence[Seen], origin: Origin, names: list[str]) -> Chart
         labeled = _known(_values(rows, names, "the labeled set"))
     elif origin.labeled_vectors() is not None:
         how += " The labeled set is not shown: its rows do not have these columns."
-    n_unknown = len(picks) - len(_known(picks))
     if n_unknown:
         how += f" {n_unknown:,} picks are not shown: they lack a value there."
     drawn = None if labeled is None else _thinned(labeled)
-    return Chart((names[0], names[1]), how, _known(sample), drawn, _known(picks), _known(by_margin))
+    return Chart((names[0], names[1]), how, _known(sample), drawn, picks, _known(by_margin))
 
 
 def _known(points: Points) -> Points:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.report.chart import Boundaries, Chart, Points
-from minmargin.report.drawing import COLORS, Axes, drawn, inline, scatter
+from minmargin.report.differences import Difference, Side
+from minmargin.report.drawing import COLORS, MANY, Axes, drawn, inline, scatter
 from minmargin.report.words import short
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def draw_chart(chart: Chart, whose: Literal["this batch", "plain margin"]) -> Ma
         scatter(axes, *picks.T, color=color, size=size, label=name, zorder=3, alpha=0.9)
         if chart.boundaries is not None:
             _draw_boundaries(axes, chart.boundaries, leads)
+        if chart.links is not None and whose == "this batch":
+            _draw_links(axes, chart.links)
         _frame(axes, np.concatenate([chart.sample, picks]))
         axes.set(xlabel=short(chart.axes[0]), ylabel=short(chart.axes[1]))
         axes.tick_params(length=0, labelsize=7.5)
@@ -54,6 +57,13 @@ def _draw_boundaries(axes: Axes, grid: Boundaries, leads: Sequence[NDArray[np.fl
     axes.plot(
         [], [], color=COLORS["green"], linewidth=1, label="boundaries" if len(leads) > 1 else "boundary"
     )
+
+
+def _draw_links(axes: Axes, links: NDArray[np.float64]) -> None:
+    # As one line with gaps: a line for each pair would make the page large.
+    x, y = (np.insert(links[:, :, axis], 2, np.nan, axis=1).ravel() for axis in (0, 1))
+    look = {"color": COLORS["gold"], "linewidth": 0.7, "zorder": 2.5}
+    axes.plot(x, y, alpha=0.8, rasterized=len(links) > MANY, label="nearest pick", **look)
 
 
 def _frame(axes: Axes, points: Points) -> None:
@@ -158,21 +168,61 @@ def draw_pairs(pairs: Sequence[tuple[tuple[str, str], int]]) -> Markup:
 
 def draw_mix(shares: Mapping[str, Mapping[str, float]]) -> Markup:
     """Return the shares of the first classes, a row of dots each: in the labeled set, the pool and the batch."""
-    looks = {"labeled": ("blue", "s", 17), "pool": ("faint", "o", 24), "batch": ("vermilion", "o", 26)}
     names = list(shares["batch"])[:N_BARS]
+    said = ", ".join(f"{short(name)} {shares['batch'][name]:.1%}" for name in names)
+    rows = {kind: [each[name] for name in names] for kind, each in shares.items()}
+    return _draw_shares([short(name) for name in names], rows, f"Predicted classes of the batch: {said}.")
+
+
+def draw_differences(found: Sequence[Difference], side: Side) -> Markup:
+    """Return what sets rows apart from the pool: a row of two dots for each of the first questions."""
+    shown = found[:N_BARS]
+    kind = "batch" if side == "picks" else "labeled"
+    said = "; ".join(
+        f"{short(each.question, 60)}: {each.share:.0%}, pool {each.of_pool:.0%}" for each in shown
+    )
+    return _draw_shares(
+        [short(each.question, 34) for each in shown],
+        {"pool": [each.of_pool for each in shown], kind: [each.share for each in shown]},
+        f"Shares of rows, the largest difference first. {said}.",
+    )
+
+
+def _draw_shares(names: Sequence[str], shares: Mapping[str, Sequence[float]], label: str) -> Markup:
+    """Return a row of dots for each name: one for each kind of rows, where its share is."""
+    looks = {"labeled": ("blue", "s", 17), "pool": ("faint", "o", 24), "batch": ("vermilion", "o", 26)}
     with drawn(_WIDTH, 0.75 + 0.2 * len(names)) as (figure, axes):
         places = np.arange(len(names))[::-1]
-        percent = 100 * np.array([[each[name] for name in names] for each in shares.values()])
+        percent = 100 * np.array(list(shares.values()))
         axes.hlines(places, percent.min(axis=0), percent.max(axis=0), color=COLORS["rule"], linewidth=2)
         for kind, values in zip(shares, percent, strict=True):
             color, marker, size = looks[kind]
             kwargs = {"color": COLORS[color], "marker": marker, "label": kind}
             axes.scatter(values, places, size, zorder=3, linewidths=0, **kwargs)
-        axes.set_yticks(places, [short(name) for name in names])
+        axes.set_yticks(places, names)
         edge = 0.03 * percent.max()
         axes.set(xlabel="% of rows", xlim=(-edge, percent.max() + edge), ylim=(-0.6, len(names) - 0.4))
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         figure.legend(loc="outside upper left", ncols=3, columnspacing=1.1, borderpad=0.1)
-        said = ", ".join(f"{short(name)} {shares['batch'][name]:.1%}" for name in names)
-        return inline(figure, f"Predicted classes of the batch: {said}.")
+        return inline(figure, label)
+
+
+def draw_averages(averages: Mapping[str, NDArray[np.float64]], shape: Sequence[int]) -> Markup:
+    """Return what rows that are images look like on average, and where the picks differ from the pool."""
+    low, high = (
+        float(end) for end in (min(map(np.min, averages.values())), max(map(np.max, averages.values())))
+    )
+    with drawn(_WIDTH, 1.4, ncols=len(averages) + 1) as (figure, panels):
+        for panel, (name, average) in zip(panels, averages.items(), strict=False):
+            image = (average.reshape(tuple(shape)) - low) / ((high - low) or 1.0)
+            panel.imshow(image, cmap="gray", vmin=0, vmax=1)
+            panel.set_title(name)
+        differ = (averages["batch"] - averages["pool"]).reshape(*shape[:2], -1).mean(axis=2)
+        most = float(np.abs(differ).max()) or 1.0
+        panels[-1].imshow(differ, cmap="PuOr_r", vmin=-most, vmax=most)
+        panels[-1].set_title("batch less pool")
+        for panel in panels:
+            panel.set_axis_off()
+        said = f"The mean images of {', '.join(averages)}, and how the batch differs from the pool."
+        return inline(figure, said)

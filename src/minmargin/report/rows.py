@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,10 +14,13 @@ from scipy import sparse
 from minmargin.batch import to_column
 from minmargin.errors import InputError, listing
 from minmargin.report import words
+from minmargin.report.features import columns_to_tell
+from minmargin.report.neighbors import NearCopies
 from minmargin.report.pictures import Pictures, check_shape, rows_as_pictures, thumbnails
 from minmargin.report.survey import N_LISTED, Survey
 from minmargin.report.table import (
     N_COLUMNS,
+    N_SHOWN,
     TableColumn,
     cut_texts,
     number_column,
@@ -32,10 +37,26 @@ if TYPE_CHECKING:
 _N_READ = 2  # columns of texts to read that stand before the reason: what is to be labeled, a question and its answer
 
 
+class Choice(NamedTuple):
+    """A way to choose rows of the table: what it is called, the groups, and which of these each row is in."""
+
+    name: str
+    label: str
+    groups: list[str]
+    codes: list[int]
+
+    @property
+    def options(self) -> list[str]:
+        """The groups, with how many rows of the table each has."""
+        counts = Counter(self.codes)
+        return [f"{group} ({counts[code]:,})" for code, group in enumerate(self.groups)]
+
+
 class RowTable(NamedTuple):
-    """The columns of the table, and what it leaves out, in sentences."""
+    """The columns of the table, how its rows can be chosen, and what it leaves out, in sentences."""
 
     columns: list[TableColumn]
+    choices: list[Choice]
     missing: list[str]
 
     @property
@@ -45,18 +66,23 @@ class RowTable(NamedTuple):
 
 
 def names_to_show(batch: Batch, origin: Origin, image_column: str | None) -> list[str]:
-    """Return the pool's columns that the table shows and that the batch does not have: texts, or a few numbers."""
+    """Return the pool's columns that the table shows and that the batch does not have: texts, then other features."""
     kept = [] if batch.kept is None else batch.kept.column_names
     schema, features = origin.scan.matched.pool.schema, origin.scan.matched.features or ()
     kinds = {column.name: column.kind for column in schema.columns or ()}
     texts = [name for name in features if kinds[name] == "text"]
-    others = list(features) if not kept and len(features) <= N_COLUMNS else []
+    others = [column.name for column in columns_to_tell(origin, len(batch))]
     images = [] if image_column is None else [image_column]
     return [name for name in dict.fromkeys([*images, *texts, *others]) if name not in kept]
 
 
 def list_rows(
-    batch: Batch, survey: Survey | None, image_column: str | None, image_shape: Sequence[int] | None
+    batch: Batch,
+    survey: Survey | None,
+    image_column: str | None,
+    image_shape: Sequence[int] | None,
+    *,
+    near_copies: NearCopies | None = None,
 ) -> RowTable:
     """Return the table of the first picks.
 
@@ -82,7 +108,11 @@ def list_rows(
         text_column("predicted", batch.predicted[:n].tolist()),
         number_column("score", batch.scores[:n].tolist()),
         sentence_column("reason", _reasons(batch, survey, n)),
-        *others[:n_others],
+    ]
+    if near_copies is not None and near_copies.pairs:
+        columns.append(_twins(batch, near_copies, n))
+    columns += [
+        replace(column, shown=place < N_SHOWN - len(read)) for place, column in enumerate(others[:n_others])
     ]
     if len(others) > n_others:
         missing.append(f"Not shown are the columns {listing([each.name for each in others[n_others:]])}.")
@@ -91,7 +121,29 @@ def list_rows(
             f"These are the first {n:,} of {len(batch):,} picks; the batch's file has all of them."
         )
     cut, said = cut_texts(columns)
-    return RowTable(cut, [*missing, *([said] if said else [])])
+    return RowTable(cut, list(_choices(batch, n)), [*missing, *([said] if said else [])])
+
+
+def _choices(batch: Batch, n: int) -> Iterator[Choice]:
+    """Yield the ways to choose among the first n picks: by predicted class and by pair, where there are several."""
+    predicted = [str(name) for name in batch.predicted[:n].tolist()]
+    pairs = [tuple(sorted(map(str, pair))) for pair in batch.top_classes[:n].tolist()]
+    for name, label, of_rows in (
+        ("predicted", "Predicted", predicted),
+        ("pair", "Torn between", [" / ".join(pair) for pair in pairs]),
+    ):
+        counts = Counter(of_rows)
+        groups = sorted(counts, key=lambda group: (-counts[group], group))
+        if len(groups) > 1:
+            places = {group: code for code, group in enumerate(groups)}
+            yield Choice(name, label, groups, [places[group] for group in of_rows])
+
+
+def _twins(batch: Batch, near_copies: NearCopies, n: int) -> TableColumn:
+    """Return a column that names the near-copy of each pick, by its id or row."""
+    twins = near_copies.twin_of
+    names = batch.rows if batch.ids is None else batch.ids
+    return text_column("near-copy of", [names[twins[rank]] if rank in twins else None for rank in range(n)])
 
 
 def _pool_values(batch: Batch, survey: Survey | None, n: int) -> dict[str, Any]:

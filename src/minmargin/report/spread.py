@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minmargin.data.rows import Matrix
+from minmargin.report.neighbors import nearest_of
 from minmargin.report.survey import N_COMPARED, Survey, evenly
 
 
@@ -47,11 +48,8 @@ def compare_batches(survey: Survey, rows: np.ndarray[tuple[int], np.dtype[np.int
 
 def spread_of(vectors: Matrix | None) -> Spread:
     """Return the distances within (n, D) rows."""
-    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow to import
-
     assert vectors is not None
     mean = np.asarray(vectors.mean(axis=0)).ravel()
     squares = vectors.multiply(vectors).sum() if hasattr(vectors, "multiply") else np.square(vectors).sum()
     from_center = float(np.sqrt(max(float(squares) / vectors.shape[0] - float(mean @ mean), 0.0)))
-    distances, _ = NearestNeighbors(n_neighbors=1).fit(vectors).kneighbors()
-    return Spread(from_center, float(np.median(distances)))
+    return Spread(from_center, float(np.median(nearest_of(vectors).distances)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from minmargin.manifest import classes_of, empty_classes, labeled_part
+from minmargin.report.neighbors import NearCopies
 from minmargin.report.pages import number
 from minmargin.report.spread import Compared
 from minmargin.report.survey import Survey
@@ -14,6 +15,7 @@ from minmargin.report.survey import Survey
 if TYPE_CHECKING:
     from minmargin.batch import Batch
 
+N_COPIES = 12  # pairs of near-copies that are named
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -49,7 +51,9 @@ def members_met(batch: Batch) -> str | None:
     return f"{len(met)}{_SPACE}of{_SPACE}{n_models}" if met else None
 
 
-def numbers_at_the_top(batch: Batch, n_pairs: int, compared: Compared | None) -> Iterator[tuple[str, str]]:
+def numbers_at_the_top(
+    batch: Batch, n_pairs: int, compared: Compared | None, near_copies: NearCopies | None
+) -> Iterator[tuple[str, str]]:
     """Yield the numbers that stand at the top of the page, with a word each."""
     yield number(len(batch)), "picked"
     if "pool" in batch.manifest:
@@ -59,12 +63,15 @@ def numbers_at_the_top(batch: Batch, n_pairs: int, compared: Compared | None) ->
     met = members_met(batch)
     if met is not None:
         yield met, "members met"
-    yield number(n_pairs), "pairs of classes"
+    if n_pairs > 1:
+        yield number(n_pairs), "pairs of classes"
     n_equal = int((batch.scores == batch.scores[-1]).sum())
     if n_equal > 1:  # among these, and others of the pool, the seed decided
         yield number(n_equal), "with the score of the last pick"
     if compared is not None:
         yield f"{compared.n_shared / len(batch):.0%}", "shared with plain margin"
+    if near_copies is not None and near_copies.pairs:
+        yield number(len(near_copies.twin_of)), "near-copies of another"
     if "seconds" in batch.manifest:
         yield f"{sum(batch.manifest['seconds'].values()):.1f}{_SPACE}s", "to pick"
 
@@ -87,6 +94,33 @@ def spread_rows(compared: Compared) -> list[list[str]]:
         return number(value) + (f" ({value / of_random:.2f})" if of_random else "")
 
     return [[name, *map(shown, spread, usual)] for name, spread in compared.spreads.items()]
+
+
+def copies_in_words(near_copies: NearCopies) -> str:
+    """Return how many picks are nearly the same as another, and by which rule, as sentences."""
+    n, usual = len(near_copies.twin_of), near_copies.usual
+    rule = "at the same place as another"
+    if usual > 0:
+        rule = (
+            f"closer to another than a tenth of {number(usual)}, the median distance from a random row of the pool to "
+            "the nearest of as many"
+        )
+    if not n:
+        return f"No pick lies {rule}."
+    return f"{n:,} picks lie {rule}. To label both of such a pair tells little more than to label one."
+
+
+def copy_rows(batch: Batch, near_copies: NearCopies) -> list[list[str]]:
+    """Return the first pairs of near-copies: how each is called, and their distance."""
+
+    def named(rank: int) -> str:
+        told = f"row {batch.rows[rank]}" if batch.ids is None else str(batch.ids[rank])
+        return f"{told} (rank {rank + 1:,})"
+
+    return [
+        [named(first), named(second), number(distance)]
+        for first, second, distance in near_copies.pairs[:N_COPIES]
+    ]
 
 
 def settings_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -15,7 +15,8 @@ from minmargin.report.pictures import Picture
 BUDGET = 500_000  # characters that all texts of the table may take
 _LIMITS = (600, 300, 160, 90, 50, 24, 8)  # characters of a cell: the first that keeps to the budget is used
 _CUT = ("text", "sentence")  # the kinds of columns whose cells may be cut: sentences name classes
-N_COLUMNS = 8  # of the pool's own
+N_COLUMNS = 24  # of the pool's own, that a page has
+N_SHOWN = 8  # of these, that are shown until the reader chooses others
 
 
 class Cell(NamedTuple):
@@ -27,11 +28,15 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of the table: numbers, texts, sentences of ours, or pictures, which stand beside their texts."""
+    """A column of the table: numbers, dates, texts, sentences of ours, or pictures, which stand beside their texts.
+
+    `shown` tells whether a reader sees it before choosing columns.
+    """
 
     name: str
     cells: Sequence[Cell | Picture | None]
     kind: str
+    shown: bool = True
 
     @functools.cached_property  # the page asks for every cell
     def long(self) -> bool:
@@ -74,6 +79,8 @@ def pool_column(name: str, values: pa.ChunkedArray | pa.Array) -> TableColumn:
     each = values.to_pylist()
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         return number_column(name, each)
+    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+        return TableColumn(name, [Cell(_date(value)) for value in each], "date")
     return text_column(name, [_plain(value) for value in each])
 
 
@@ -116,6 +123,16 @@ def _number(value: Any) -> Cell:
         return Cell(str(value))
     text = f"{value:.4g}"
     return Cell(text, None if float(text) == value else repr(float(value)))
+
+
+def _date(value: Any) -> str:
+    """Return a date, with its time only where it has one.
+
+    >>> import datetime
+    >>> _date(datetime.datetime(2026, 11, 16)), _date(datetime.datetime(2026, 11, 16, 8, 30)), _date(None)
+    ('2026-11-16', '2026-11-16 08:30:00', '')
+    """
+    return "" if value is None else str(value).removesuffix(" 00:00:00")
 
 
 def _plain(value: Any) -> str | None:
