@@ -130,6 +130,31 @@ def wide_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def long_batch() -> mm.Batch:
+    """130 rows of numbers, categories and dates, for two answers; some of the pool come twice, nearly."""
+    rng = np.random.default_rng(0)
+    ages = rng.integers(18, 90, 600)
+    pool = pa.table(
+        {
+            "age": np.concatenate([ages, ages[:40] + 0.001]),
+            "income": np.concatenate([1000.0 * ages, 1000.0 * ages[:40]]) + np.tile(np.arange(40.0), 16),
+            "job": [["cook", "clerk", None, "nurse"][row % 4] for row in [*range(600), *range(40)]],
+            "day": np.datetime64("2026-01-01") + np.array([*range(600), *range(40)]).astype("timedelta64[D]"),
+            **{f"number{place}": np.tile(rng.normal(size=320), 2) for place in range(6)},
+        }
+    )
+    answers = np.where(ages[:60] + 20 * rng.normal(size=60) > 50, "yes", "no")
+    return mm.select(
+        pool.slice(0, 60), answers, pool.slice(60), 130, strategy="spread", preprocess="auto", **SETTINGS
+    )
+
+
+@pytest.fixture(scope="session")
+def long_report(long_batch: mm.Batch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return long_batch.report(tmp_path_factory.mktemp("long") / "report.html")
+
+
+@pytest.fixture(scope="session")
 def hostile_batch() -> mm.Batch:
     """Twenty rows whose cells, columns and classes all mean harm."""
     X, y = load_iris(return_X_y=True)

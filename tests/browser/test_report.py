@@ -13,7 +13,7 @@ import minmargin as mm
 pytestmark = pytest.mark.browser
 
 PHONES = [{"width": 320, "height": 640}, {"width": 390, "height": 844}]
-REPORTS = ["digits_report", "iris_report", "wide_report", "hostile_report"]
+REPORTS = ["digits_report", "iris_report", "wide_report", "long_report", "hostile_report"]
 
 Visit = Callable[..., Any]
 
@@ -28,7 +28,7 @@ def cells(page: Any, heading: str) -> list[str]:
     return page.evaluate(
         """(heading) => {
             const names = Array.from(document.querySelectorAll("#picks th"), (cell) => cell.textContent);
-            const rows = Array.from(document.querySelectorAll("#picks tbody tr")).filter((row) => !row.hidden);
+            const rows = Array.from(document.querySelectorAll("#picks tbody tr")).filter((row) => row.offsetParent);
             return rows.map((row) => row.cells[names.indexOf(heading)].textContent);
         }""",
         heading,
@@ -100,18 +100,21 @@ def test_no_two_elements_share_an_id_and_references_have_an_end(visit: Visit, re
 
 def test_drawings_and_fields_have_names_for_those_who_cannot_see(visit: Visit, report: Path) -> None:
     page = visit(report)
-    assert page.get_by_role("img").count() >= 5
+    assert page.get_by_role("img").count() >= 4
     assert all(
         page.locator("svg").evaluate_all("(all) => all.map((svg) => svg.getAttribute('aria-label').length)")
     )
     assert page.get_by_label("Show rows with").count() == 1
+    nameless = "(all) => all.filter((field) => !field.labels.length).length"
+    assert page.locator("select, input").evaluate_all(nameless) == 0
 
 
 def test_on_paper_it_is_light_and_whole(visit: Visit, report: Path) -> None:
     page = visit(report, color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert contrast(color(page, "body"), (1.0, 1.0, 1.0)) >= 7
-    assert not page.locator(".filter").is_visible()
+    for control in (".filter", ".choose", ".pager >> nth=0"):
+        assert not page.locator(control).is_visible()
     assert page.locator("#picks tbody tr").last.is_visible()
     assert page.pdf(format="A4").startswith(b"%PDF-")
 
@@ -119,7 +122,9 @@ def test_on_paper_it_is_light_and_whole(visit: Visit, report: Path) -> None:
 def test_without_a_script_the_table_is_there(visit: Visit, report: Path) -> None:
     page = visit(report, java_script_enabled=False)
     assert page.locator("#picks tbody tr").last.is_visible()
-    assert not page.locator(".filter").is_visible()
+    assert page.locator("#picks thead th").last.is_visible()
+    for control in (".filter", ".choose", ".pager >> nth=0"):
+        assert not page.locator(control).is_visible()
     assert page.get_by_role("button").count() == 0
 
 
@@ -223,7 +228,122 @@ def test_words_filter_the_rows_and_the_count_follows(visit: Visit, iris_report: 
     assert page.locator("output").inner_text() == "40 of 40 rows"
 
 
+def test_lists_choose_rows_by_predicted_class_and_by_pair(
+    visit: Visit, iris_report: Path, iris_batch: mm.Batch
+) -> None:
+    page = visit(iris_report)
+    classes, pairs = (
+        iris_batch.predicted,
+        [" / ".join(sorted(pair)) for pair in iris_batch.top_classes.tolist()],
+    )
+    wanted = [str(row) for row, name in zip(iris_batch.rows, classes, strict=True) if name == "versicolor"]
+    assert 0 < len(wanted) < 40
+    page.get_by_role("combobox", name="Predicted").select_option(label=f"versicolor ({len(wanted)})")
+    assert cells(page, "row") == wanted
+    assert page.locator("output").inner_text() == f"{len(wanted)} of 40 rows"
+    pair = "versicolor / virginica"
+    page.get_by_role("combobox", name="Torn between").select_option(label=f"{pair} ({pairs.count(pair)})")
+    both = [
+        str(row)
+        for row, name, each in zip(iris_batch.rows, classes, pairs, strict=True)
+        if (name, each) == ("versicolor", pair)
+    ]
+    assert 0 < len(both) <= len(wanted)
+    assert cells(page, "row") == both
+    page.get_by_label("Show rows with").fill("no row has this")
+    assert cells(page, "row") == []
+    page.get_by_label("Show rows with").fill("")
+    for label in ("Predicted", "Torn between"):
+        page.get_by_role("combobox", name=label).select_option(label="all")
+    assert len(cells(page, "row")) == 40
+
+
+def test_two_classes_are_a_list_of_two_and_their_one_pair_is_none(visit: Visit, long_report: Path) -> None:
+    page = visit(long_report)
+    assert page.get_by_role("combobox", name="Predicted").locator("option").count() == 3
+    assert page.get_by_role("combobox", name="Torn between").count() == 0
+    assert page.get_by_text("All picks are torn between no and yes.").is_visible()
+
+
+# Pages and columns
+
+
+def test_a_long_table_has_pages_of_fifty_rows(visit: Visit, long_report: Path, long_batch: mm.Batch) -> None:
+    page = visit(long_report)
+    rows = [str(row) for row in long_batch.rows]
+    back, forth = (page.get_by_role("button", name=name, exact=True) for name in ("Back", "Next"))
+    assert cells(page, "row") == rows[:50]
+    assert page.locator(".pager span").all_inner_texts() == ["1 to 50 of 130"] * 2
+    assert back.first.is_disabled()
+    forth.first.click()
+    assert cells(page, "row") == rows[50:100]
+    forth.last.click()
+    assert cells(page, "row") == rows[100:]
+    assert page.locator(".pager span").all_inner_texts() == ["101 to 130 of 130"] * 2
+    assert forth.first.is_disabled()
+    assert page.locator("#picks thead").bounding_box()["y"] >= 0, "the table's top is in view"
+    back.first.click()
+    assert cells(page, "row") == rows[50:100]
+    sort_by(page, "row")
+    assert cells(page, "row") == sorted(rows, key=int)[:50]
+    page.get_by_label("Show rows with").fill("the first pick")
+    assert len(cells(page, "row")) == 1
+    assert not page.locator(".pager").first.is_visible()
+
+
+def test_on_paper_all_pages_are_there(visit: Visit, long_report: Path, long_batch: mm.Batch) -> None:
+    page = visit(long_report)
+    page.emulate_media(media="print")
+    assert cells(page, "row") == [str(row) for row in long_batch.rows]
+
+
+def test_columns_can_be_chosen(visit: Visit, long_report: Path) -> None:
+    page = visit(long_report)
+    seen = "(all) => all.filter((cell) => cell.offsetParent).map((cell) => cell.textContent)"
+    headings = page.locator("#picks th").evaluate_all(seen)
+    front = ["rank", "row", "predicted", "score", "reason"]
+    numbers = [f"number{place}" for place in range(6)]
+    near = ["near-copy of"] if "near-copy of" in headings else []
+    assert headings == [*front, *near, "job", "age", "income", "day", *numbers[:4]]
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_label("reason", exact=True).uncheck()
+    page.get_by_label("number5", exact=True).check()
+    assert page.locator("#picks th").evaluate_all(seen) == [
+        *front[:-1],
+        *near,
+        "job",
+        "age",
+        "income",
+        "day",
+        *numbers[:4],
+        "number5",
+    ]
+    for cells_of_row in page.locator("#picks tbody tr").all()[:3]:
+        shown = cells_of_row.locator("td").evaluate_all(seen)
+        assert len(shown) == len(page.locator("#picks th").evaluate_all(seen))
+
+
 # What is shown
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_sets_rows_apart_and_what_the_map_means_can_be_read(
+    visit: Visit, long_report: Path, width: int
+) -> None:
+    page = visit(long_report, viewport={"width": width, "height": 844})
+    for heading in ("What sets them apart", "The picks from the pool", "The labeled set from the pool"):
+        assert page.get_by_role("heading", name=heading).is_visible()
+    assert page.get_by_text(
+        "Each thin line leads from a pick to the pick nearest to it by all features."
+    ).is_visible()
+    chart = page.locator("figure", has_text="The labeled set from the pool").locator("svg")
+    assert chart.get_attribute("aria-label").startswith(
+        "Shares of rows, the largest difference first. day ≤ 2026-03-01: 100%, pool 7%"
+    )
+    names = chart.locator("text").evaluate_all(
+        "(all) => all.map((text) => text.getBoundingClientRect().left)"
+    )
+    assert min(names) >= 0, "names of features are not cut off"
 
 
 def test_every_picture_can_be_seen(visit: Visit, digits_report: Path) -> None:
@@ -262,6 +382,8 @@ def test_hostile_contents_stay_text(visit: Visit, hostile_report: Path, hostile_
     assert cells(page, "predicted") == table["predicted"].to_pylist()
     page.get_by_label("Show rows with").fill("<script>")
     assert len(cells(page, "row")) > 0
+    for box in page.locator(".choose input").all():
+        box.evaluate("(box) => box.checked || box.click()")
     for button in page.locator("#picks th button").all():
         button.click()
     assert page.evaluate("window.harmed") is None

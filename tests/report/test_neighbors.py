@@ -23,7 +23,10 @@ from minmargin.report.survey import survey_pool
 from parsed_page import ParsedPage
 
 X, y = load_iris(return_X_y=True)
-RULE = "closer to another than a tenth of 2.5, the median distance from a random row of the pool to the nearest of as many"
+RULE = (
+    "closer to another than a tenth of 2.5, the median distance from a random row of the pool to the nearest of "
+    "as many"
+)
 SETTINGS: dict[str, Any] = {"n_models": 3, "random_state": 0, "n_jobs": 1}
 
 
