@@ -1,7 +1,7 @@
 """Takes the pictures of pages anew, in a real browser: `.venv-pages/bin/python docs/take_screenshots.py`.
 
-With arguments, pictures of other pages too: `docs/take_screenshots.py compare=curves/report.html` writes
-docs/pictures/compare.png. `make test-browser` makes the environment.
+With arguments, only pictures of other pages: `docs/take_screenshots.py mine=curves/report.html` writes
+docs/pictures/mine.png. `make test-browser` makes the environment. The comparison takes some minutes.
 """
 
 from __future__ import annotations
@@ -61,6 +61,22 @@ def make_campaign_page(folder: Path) -> Path:
     return campaign.report(folder / "campaign.html")
 
 
+def make_comparison_page(folder: Path) -> Path:
+    """Return the page of a comparison on handwritten digits: three strategies, in one round and in five."""
+    X, y = load_digits(return_X_y=True)
+    found = mm.compare(
+        X,
+        y,
+        strategies=["min-margin", "margin", "random"],
+        n_labeled=100,
+        batch_sizes=[25, 50, 100, 200],
+        rounds=(1, 5),
+        n_draws=50,
+        random_state=0,
+    )
+    return found.report(folder / "compare.html")
+
+
 def take(browser: Browser, page_path: Path, picture: Path) -> None:
     """Take a picture of the top of a page: light on the left, dark on the right."""
     halves = []
@@ -84,7 +100,7 @@ def take(browser: Browser, page_path: Path, picture: Path) -> None:
 
 
 def main() -> None:
-    """Take the pictures that were asked for, or those of the report and of a campaign."""
+    """Take the pictures that were asked for, or those of the report, of a campaign and of a comparison."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         sys.exit("There is no Chromium. Use apt-get install chromium.")
@@ -93,6 +109,7 @@ def main() -> None:
         pages = {name: Path(path) for name, _, path in asked} or {
             "report": make_report(Path(folder)),
             "campaign": make_campaign_page(Path(folder)),
+            "compare": make_comparison_page(Path(folder)),
         }
         as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=program, args=as_root)

@@ -28,7 +28,7 @@ N_COLUMNS_TOLD = 200  # columns that are read for this
 _N_PLACES = 4096  # of an array
 _N_PRESENT = 200  # words or places of a sparse array: those of which rows have more, or fewer, than the pool
 _MOST_CATEGORIES = 0.5  # of the rows: a column with more different texts is one to read, or a name
-_MOST_VALUES = 50_000_000  # that are kept of all columns together
+_MOST_VALUES = 20_000_000  # that are kept of all columns together
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from minmargin.report.pictures import Picture
 BUDGET = 500_000  # characters that all texts of the table may take
 _LIMITS = (600, 300, 160, 90, 50, 24, 8)  # characters of a cell: the first that keeps to the budget is used
 _CUT = ("text", "sentence")  # the kinds of columns whose cells may be cut: sentences name classes
-N_COLUMNS = 24  # of the pool's own, that a page has
+N_COLUMNS = 20  # of the pool's own, that a page has
 N_SHOWN = 8  # of these, that are shown until the reader chooses others
 
 
@@ -54,7 +54,7 @@ class TableColumn:
 
 def number_column(name: str, values: Sequence[Any]) -> TableColumn:
     """Return a column of numbers, None where there is none."""
-    return TableColumn(name, [Cell("") if value is None else _number(value) for value in values], "number")
+    return TableColumn(name, [_number_or_nothing(value) for value in values], "number")
 
 
 def text_column(name: str, values: Sequence[Any]) -> TableColumn:
@@ -78,7 +78,9 @@ def pool_column(name: str, values: pa.ChunkedArray | pa.Array) -> TableColumn:
         values = values.cast(values.type.value_type)
     each = values.to_pylist()
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        return number_column(name, each)
+        # Sorted by the digits that are shown: keys of all digits would be most of the page.
+        cells = [cell._replace(key=None) for cell in map(_number_or_nothing, each)]
+        return TableColumn(name, cells, "number")
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         return TableColumn(name, [Cell(_date(value)) for value in each], "date")
     return text_column(name, [_plain(value) for value in each])
@@ -116,6 +118,10 @@ def _cut(column: TableColumn, limit: int) -> TableColumn:
         for cell in column.cells
     ]
     return replace(column, cells=cells)
+
+
+def _number_or_nothing(value: Any) -> Cell:
+    return Cell("") if value is None else _number(value)
 
 
 def _number(value: Any) -> Cell:
