@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling reproduce-quick study faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ test-shared: $(VENV)/installed-dev  ## run the tests on real data, which lies in
 # What needs torch, or might import it too early. Without a GPU, Triton's interpreter runs the kernels.
 TORCH_TESTS := tests/compute/gpu tests/compute/networks tests/learners/networks tests/learners/test_mlp.py tests/learners/test_module.py \
 	tests/learners/test_module_errors.py tests/learners/test_named_inputs.py tests/property/test_network_screens.py tests/strategies/test_greedy_device.py \
-	tests/test_device.py tests/data/test_torch_data.py tests/pools/test_exclude.py::test_networks tests/compare/test_compare.py tests/compare/test_game.py \
+	tests/test_device.py tests/data/test_torch_data.py tests/bad_input/test_odd_values.py tests/pools/test_exclude.py::test_networks tests/compare/test_compare.py tests/compare/test_game.py \
 	tests/experiments/paper/test_run.py tests/experiments/study/test_running.py tests/committee/storage/test_torch_learners.py tests/committee/storage/test_modules.py tests/committee/storage/test_state_dicts.py tests/contract/test_network_learners.py \
 	tests/test_package.py::test_importing_the_package_loads_no_optional_library_until_a_name_needs_it docs/networks.md docs/howto/transformers.md \
 	src/minmargin/compute/gpu src/minmargin/compute/networks src/minmargin/learners/networks
@@ -102,6 +102,42 @@ LABEL_STUDIO := 1.23.2
 
 test-labelling: .venv-label-studio/installed-$(LABEL_STUDIO) .venv-pages/installed  ## push to and pull from a real Label Studio (needs Chromium)
 	.venv-pages/bin/python -m pytest tests/labelling -p no:cacheprovider
+
+# The oldest versions of all that pyproject.toml names, which uv can find and pip cannot. They warn of what others have
+# changed since.
+.venv-oldest/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-oldest/bin/uv pip install --quiet --python .venv-oldest/bin/python --resolution lowest-direct --editable '.[dev]'
+	@touch $@
+
+# What leans most on libraries: whatever reads, writes, shows and scores.
+EDGES := tests/batch tests/bad_input tests/cli tests/committee tests/data tests/inspection tests/pools tests/report tests/scan
+
+test-oldest: .venv-oldest/installed  ## run tests with the oldest versions of libraries that are allowed
+	.venv-oldest/bin/python -m pytest $(PARALLEL) -p no:cacheprovider -W ignore::DeprecationWarning $(EDGES)
+
+# The newest Python that is on this machine beside the usual one.
+.venv-newer/installed: pyproject.toml
+	$$(bash .ci/newer-python) -m venv .venv-newer
+	.venv-newer/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+test-newer: .venv-newer/installed  ## run tests with the newest Python on this machine
+	.venv-newer/bin/python -m pytest $(PARALLEL) -p no:cacheprovider $(EDGES)
+
+.venv-dist/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	@touch $@
+
+dist: .venv-dist/installed  ## build sdist and wheel into dist/, check them, and run the demo from the wheel by itself
+	rm -rf dist build/wheel
+	.venv-dist/bin/python -m build --outdir dist
+	.venv-dist/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[report]"
+	cd build && wheel/bin/minmargin demo --out wheel/demo
 
 reproduce-quick: $(VENV)/installed-torch  ## run every experiment of the paper on small data, into build/reproduced
 	$(BIN)/minmargin reproduce --quick all --out build/reproduced
@@ -153,7 +189,7 @@ notebooks: .venv-pages/installed  ## test what IPython shows, and run the notebo
 	.venv-pages/bin/python examples/run.py
 
 # Every environment but .venv, for who wants them before the tests that need them.
-environments: .venv-clusters/installed .venv-libraries/installed .venv-pages/installed .venv-label-studio/installed-$(LABEL_STUDIO)
+environments: .venv-clusters/installed .venv-libraries/installed .venv-pages/installed .venv-oldest/installed .venv-dist/installed .venv-label-studio/installed-$(LABEL_STUDIO)
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-clusters .venv-libraries .venv-pages .venv-label-studio .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-clusters .venv-libraries .venv-pages .venv-oldest .venv-newer .venv-dist .venv-label-studio .bench-venv demo build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

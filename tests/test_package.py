@@ -206,8 +206,9 @@ def test_every_public_name_is_documented():
         assert name == "__version__" or name in reference, f"{name} is not in docs/reference.md"
 
 
-def test_the_version_is_that_of_the_installed_package():
+def test_the_version_is_that_of_the_installed_package_and_of_the_citation():
     assert mm.__version__ == version("minmargin")
+    assert f"\nversion: {mm.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
