@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from narwhals.dependencies import is_pandas_dataframe, is_pandas_series
 from numpy.typing import NDArray
 
 from minmargin.errors import InputError, is_unicode, listing, not_unicode
 
-_PANDAS_FRAME = ("pandas", "DataFrame")
-_PANDAS_SERIES = ("pandas", "Series")
 _STREAMED_ROWS = 1 << 13  # of a stream, at a time
 
 
@@ -58,7 +57,7 @@ def with_index(source: Any, name: str | None) -> Any:
 
     An index without a name is called "index", as `reset_index` calls it.
     """
-    if name is None or not _is_a(source, *_PANDAS_FRAME) or name in source.columns:
+    if name is None or not is_pandas_dataframe(source) or name in source.columns:
         return source
     names = list(source.index.names)
     if len(names) > 1 and name in {"index", *names}:
@@ -71,8 +70,8 @@ def with_index(source: Any, name: str | None) -> Any:
 
 def check_same_index(X: Any, y: Any) -> None:
     """Raise an error if labels in a pandas series belong to other rows than those in pandas's X, by their index."""
-    of_pandas = _is_a(X, *_PANDAS_FRAME) or _is_a(X, *_PANDAS_SERIES)
-    if not (of_pandas and _is_a(y, *_PANDAS_SERIES)) or len(X) != len(y):
+    of_pandas = is_pandas_dataframe(X) or is_pandas_series(X)
+    if not (of_pandas and is_pandas_series(y)) or len(X) != len(y):
         return
     if X.index.equals(y.index):
         return

@@ -222,6 +222,8 @@ def _values_of(exclude: Any, what: str) -> pa.Array:
         raise _no_values(exclude, what) from error
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
+    if pa.types.is_float16(values.type):
+        values = _widened(values)
     if pa.types.is_boolean(values.type):
         raise InputError(f"exclude is a mask of bools. Use np.flatnonzero(mask), or give {what}.")
     n_missing = values.null_count
@@ -266,6 +268,11 @@ def _whole_numbers(values: pa.Array) -> pa.Array | None:
     return None
 
 
+def _widened(halves: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return numbers of 16 bits as such of 32: older versions of Arrow can do little with them."""
+    return pa.array([None if each is None else float(each) for each in halves.to_pylist()], pa.float32())
+
+
 def _largest(floats: pa.Array) -> float:
     return float(np.abs(floats.to_numpy().astype(np.float64)).max(initial=0.0))
 
@@ -303,6 +310,8 @@ def _to_arrow(ids: nw.Series[Any]) -> pa.ChunkedArray:
         values = pa.array([None if value is None else str(value) for value in ids.to_list()])
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
+    if pa.types.is_float16(values.type):
+        values = _widened(values)
     if _is_text(values.type):
         values = values.cast(pa.large_string())
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
