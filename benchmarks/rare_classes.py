@@ -160,11 +160,13 @@ class Deal(NamedTuple):
         """Return a draw of a problem."""
         with np.load(folder / f"{problem.set}.npz") as arrays:
             X, y = arrays["X"].astype(np.float64), arrays["y"].astype(np.intp)
-        order = np.random.default_rng([SEED, draw]).permutation(len(y))
+        rng = np.random.default_rng([SEED, draw])
+        rows = np.arange(len(y))
         if problem.share is not None:
-            positive = y[order] == 1
+            positive = y == 1
             n_left = round(problem.share / (1 - problem.share) * (~positive).sum())
-            order = order[~positive | (np.cumsum(positive) <= n_left)]
+            rows = np.append(rows[~positive], rng.choice(rows[positive], n_left, replace=False))
+        order = rng.permutation(rows)
         return cls(X[order], y[order], draw)
 
     def play(self, way: Way) -> list[float]:
