@@ -1,7 +1,7 @@
 """Which strategy and which settings serve a rare class.
 
 A game begins with 200 rows drawn by chance and labeled, and a pool of 8,000. Four rounds pick 50 rows each, with models
-trained anew in between. Then a model of all 400 labels is tried on the rows that are left, 13,000 or more. The learner
+trained anew in between. Then a model of all 400 labels is tried on the rows that are left, 11,000 or more. The learner
 is logistic regression. All ways of a draw share its labeled rows, pool and test rows.
 
 The problems are bank-marketing (12% of rows are positive), credit-default (22%) and census-income (6.5%), and the first
