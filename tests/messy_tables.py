@@ -18,6 +18,12 @@ X = RNG.normal(size=N_LABELED + N_POOL).round(3)
 Y = np.where(X > 0, "yes", "no")
 
 
+_NOTHING_BUT_TEXTS = (
+    "Text columns 'x', 'c' have a different value in nearly each of the 40 labeled rows, and there is no other "
+    "feature, so there is nothing to learn from categories. These look like numbers, such as '-0,129': use decimal=','."
+)
+
+
 @dataclass(frozen=True)
 class Messy:
     """A table with something wrong in it.
@@ -28,6 +34,8 @@ class Messy:
         warned: what is to be warned of.
         settings: that mend it, so that nothing is warned of.
         header: the column's name.
+        delimiter: between cells.
+        decimal: how column x is written, too. With a comma, no number is left, and so the table is refused.
     """
 
     name: str
@@ -37,21 +45,36 @@ class Messy:
     settings: dict[str, Any] = field(default_factory=dict)
     header: str = "c"
     delimiter: str = ","
+    decimal: str = "."
 
     @property
     def messages(self) -> list[str]:
         """All that is to be warned of."""
-        return [self.warned] if self.warned else []
+        of_x = [_like_numbers("-0,129", "decimal=','", column="x")] if self.decimal == "," else []
+        return [*of_x, self.warned] if self.warned else of_x
+
+    @property
+    def refusal(self) -> list[str]:
+        """The error, if nothing can be learned from the table as it is."""
+        return [_NOTHING_BUT_TEXTS] if self.decimal == "," else []
+
+    @property
+    def messages_of_labeled(self) -> list[str]:
+        """All that is to be warned of where nobody has seen the pool."""
+        return [each for each in self.messages if "the pool" not in each]
 
     def labeled(self) -> str:
         """Return the labeled set as CSV."""
-        rows = [(X[i], self.values(i), Y[i]) for i in range(N_LABELED)]
+        rows = [(self._x(i), self.values(i), Y[i]) for i in range(N_LABELED)]
         return _csv(("x", self.header, "y"), rows, self.delimiter)
 
     def pool(self) -> str:
         """Return the pool as CSV."""
-        rows = [(X[N_LABELED + i], self.in_pool(i)) for i in range(N_POOL)]
+        rows = [(self._x(N_LABELED + i), self.in_pool(i)) for i in range(N_POOL)]
         return _csv(("x", self.header), rows, self.delimiter)
+
+    def _x(self, i: int) -> str:
+        return str(X[i]).replace(".", self.decimal)
 
 
 def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]], delimiter: str) -> str:
@@ -65,9 +88,9 @@ def _both(name: str, values: Callable[[int], Any], warned: str = "", **more: Any
     return Messy(name, values, values, warned, **more)
 
 
-def _like_numbers(example: str, use: str, n: int = 40) -> str:
+def _like_numbers(example: str, use: str, column: str = "c") -> str:
     return (
-        f"Column 'c' of the labeled set is read as a category, and its {n} values look like numbers, such as "
+        f"Column {column!r} of the labeled set is read as a category, and its 40 values look like numbers, such as "
         f"{example!r}. If they are, use {use}."
     )
 
@@ -83,6 +106,14 @@ def _some_are_none(n: int, of: int, marks: str, where: str = "the labeled set") 
     return (
         f"Column 'c' of {where} is read as a category, since {n} of its {of} values are no numbers, such as "
         f"{marks.partition(',')[0]}. If they stand for missing values, use missing=[{marks}]."
+    )
+
+
+def _different_texts() -> str:
+    return (
+        "Text column 'c' has a different value in nearly every labeled row, so as a category it tells nothing of other "
+        "rows. If it identifies rows, name it as id_column. If it is free text, leave it out with features=[...], or "
+        "let learner='text' read it alone."
     )
 
 
@@ -113,6 +144,14 @@ MESSY = (
         _like_numbers("1000,00", "decimal=','"),
         settings={"decimal": ","},
         delimiter=";",
+        decimal=",",
+    ),
+    _both(
+        "decimal commas, and points in another column",
+        lambda i: f"{_cents(i):.2f}".replace(".", ","),
+        _like_numbers("1000,00", "decimal=','"),
+        settings={"decimal": ","},
+        delimiter=";",
     ),
     _both(
         "decimal commas and points between thousands",
@@ -120,6 +159,7 @@ MESSY = (
         _like_numbers("1.000,00", "decimal=',' and thousands='.'"),
         settings={"decimal": ",", "thousands": "."},
         delimiter=";",
+        decimal=",",
     ),
     _both(
         "commas between thousands",
@@ -139,6 +179,7 @@ MESSY = (
         _like_numbers("1\u00a0000,00", "decimal=',' and thousands=' '"),
         settings={"decimal": ",", "thousands": " "},
         delimiter=";",
+        decimal=",",
     ),
     _both(
         "Swiss thousands",
@@ -150,14 +191,14 @@ MESSY = (
         "percents",
         lambda i: f"{i % 30}%",
         "Column 'c' of the labeled set is read as a category, and its values look like numbers with a unit, such as "
-        "'0%'. Remove the unit, or leave the column out with drop=[...].",
+        "'0%'. Remove the unit, or use drop=['c'].",
         settings={"drop": "c"},
     ),
     _both(
         "money",
         lambda i: f"${_cents(i):.2f}",
         "Column 'c' of the labeled set is read as a category, and its values look like numbers with a unit, such as "
-        "'$1000.00'. Remove the unit, or leave the column out with drop=[...].",
+        "'$1000.00'. Remove the unit, or use drop=['c'].",
         settings={"drop": "c"},
     ),
     _both(
@@ -175,7 +216,7 @@ MESSY = (
     Messy(
         "a mark for missing values that only the pool has, in a column of codes",
         lambda i: f"{i % 20:02}",
-        lambda i: f"{i % 20:02}",
+        lambda i: "?" if i % 20 == 7 else f"{i % 20:02}",
     ),
     _both(
         "days as Germans write them",
@@ -225,6 +266,13 @@ MESSY = (
         "identifies rows, name it as id_column, or use drop=['Unnamed: 0'].",
         settings={"drop": "Unnamed: 0"},
         header="Unnamed: 0",
+    ),
+    _both("ids that are texts", lambda i: f"r{i:03}", _different_texts(), settings={"drop": "c"}),
+    _both(
+        "free text",
+        lambda i: f"The customer called {i} times, and was {'not ' * (i % 2)}happy.",
+        _different_texts(),
+        settings={"text": "c"},
     ),
     _both(
         "-999 for missing values",

@@ -268,3 +268,28 @@ def test_classes_without_labels_go_with_one_table():
 @pytest.mark.parametrize("y", [[-1, 1] * 10, [-1, 0] * 10, [-2, -1, 0, 1] * 5, ["-1", "0", "1", "2"] * 5])
 def test_other_labels_below_zero_are_classes(y):
     assert len(pick(X[:20], y, X)) == 5
+
+
+def test_inspect_takes_rows_without_a_label_for_the_pool(tmp_path):
+    table = pd.DataFrame({"x": np.arange(60.0), "y": ["no", "yes", None] * 20})
+    table.to_csv(tmp_path / "table.csv", index=False)
+    for given in (table, tmp_path / "table.csv"):
+        found = mm.inspect(given, "y")
+        assert found.title == "40 labeled rows (no 20, yes 20) and 20 pool rows."
+
+
+def test_compare_leaves_out_rows_without_a_label():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=90), "y": ["no", "yes", None] * 30})
+    settings = {
+        "strategies": ["margin", "random"],
+        "batch_sizes": [5],
+        "n_labeled": 10,
+        "n_draws": 2,
+        "random_state": 0,
+    }
+    with pytest.warns(mm.DataWarning) as said:
+        found = mm.compare(table, "y", **settings)
+    assert [str(each.message) for each in said] == ["30 of 90 rows have no label, and are left out."]
+    whole = table.dropna().reset_index(drop=True)
+    assert found.curves.to_pylist() == mm.compare(whole, "y", **settings).curves.to_pylist()

@@ -76,6 +76,23 @@ class PartlyLabeled:
         labeled = replace(labeled, from_files=is_path(X) or is_unframed(X))
         return cls(labeled, places.astype(np.int64), n_rows, mark)
 
+    @classmethod
+    def if_so(cls, X: Any, y: Any, *, reading: Reading | None = None, **more: Any) -> PartlyLabeled | None:
+        """Return the parts of a table of which some rows have labels, and others None, NaN or an empty text.
+
+        None of any other table. -1 may be a class as well, so it is asked about.
+        """
+        labels = list_labels(rows_and_labels(X, y, reading or Reading())[1])
+        without = [is_missing(label) or (isinstance(label, str) and not label) for label in labels]
+        if not any(without) or all(without) or "" in (more.get("classes") or ()):
+            return None
+        return cls.of(X, y, reading=reading, **more)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """How many rows have no label."""
+        return self.n_rows - len(self.places)
+
     def leave_out_labeled(self, matched: MatchedPool, batch_size: Any) -> MatchedPool:
         """Return the table as a pool that is matched already, without its labeled rows and those to leave out.
 
@@ -96,7 +113,7 @@ class PartlyLabeled:
         n_asked = 0 if matched.exclusion is None else len(matched.exclusion)
         return matched._replace(
             exclusion=Exclusion.by_row(out, self.n_rows),
-            one_table=OneTable(len(self.places), self.mark, n_asked),
+            one_table=OneTable(len(self.places), self.mark, n_asked, self.n_rows),
         )
 
 

@@ -146,3 +146,50 @@ def test_ids_that_several_rows_of_the_pool_have_are_pointed_out() -> None:
         "Column 'id' identifies rows, and in the pool 2 ids are there more than once, such as 'r8', 3 times. Who "
         "labels by id cannot tell these rows apart: number them."
     )
+
+
+def test_a_point_that_may_stand_between_thousands_is_asked_about() -> None:
+    table = pd.DataFrame({"wage": [f"{i % 9 + 1}.{i:03}" for i in range(40)], "y": ["no", "yes"] * 20})
+    found = mm.inspect(table, "y", reading=mm.Reading(decimal=","))
+    assert [finding.message for finding in found.findings] == [
+        (
+            "Column 'wage' of the labeled set is read as a category, and its 40 values look like numbers, such as "
+            "'1.000'. If they are, use decimal=',' and thousands='.'."
+        )
+    ]
+    assert mm.inspect(table, "y", reading=mm.Reading(decimal=",", thousands=".")).findings == ()
+
+
+def test_decimal_points_where_points_stand_between_thousands_are_pointed_out() -> None:
+    table = pd.DataFrame(
+        {
+            "wage": [f"{1000 + i}".replace("1", "1.", 1) + ",5" for i in range(40)],
+            "share": [f"0.{i + 10}" for i in range(40)],
+            "y": ["no", "yes"] * 20,
+        }
+    )
+    found = mm.inspect(table, "y", reading=mm.Reading(decimal=",", thousands="."))
+    assert [finding.message for finding in found.findings] == [
+        (
+            "Column 'share' of the labeled set is read as a category, and its values look like numbers with a decimal "
+            "point, such as '0.10', where others have a comma. Write all in one way, or use drop=['share']."
+        )
+    ]
+
+
+def test_what_is_said_of_one_column_does_not_hide_another() -> None:
+    table = pd.DataFrame(
+        {
+            "day": [f"{i % 28 + 1:02}.01.2026" for i in range(40)],
+            "age": [str(i) if i else "?" for i in range(40)],
+            "y": ["no", "yes"] * 20,
+        }
+    )
+    found = mm.inspect(table, "y", reading=mm.Reading(missing="?"))
+    assert [finding.message for finding in found.findings] == [
+        (
+            "Column 'day' of the labeled set is read as a category, and its values look like dates, such as "
+            "'01.01.2026'. If they are, use date=['day']."
+        )
+    ]
+    assert mm.inspect(table, "y", reading=mm.Reading(missing="?", category="day")).findings == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,10 @@ from minmargin.cli.flags import with_flags
 
 ALL = [*PLAIN, *MESSY]
 NAMES = [each.name for each in ALL]
+MENDED = [each for each in MESSY if each.settings]
+
+every_table = pytest.mark.parametrize("table", ALL, ids=NAMES)
+every_mended_table = pytest.mark.parametrize("table", MENDED, ids=lambda each: each.name)
 
 
 @pytest.fixture(autouse=True)
@@ -28,55 +33,160 @@ def write(table: Messy) -> None:
             file.write(text)
 
 
-def select(table: Messy, **settings: Any) -> tuple[list[str], mm.Batch]:
-    """Return what is warned of, and the batch."""
+def said_by(work: Callable[[], Any]) -> list[str]:
+    """Return what is warned of, or the error."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        batch = mm.select(
-            "labeled.csv",
-            "y",
-            "pool.csv",
-            3,
-            preprocess="auto",
-            n_models=2,
-            random_state=0,
-            n_jobs=1,
-            **settings,
-        )
-    return [str(each.message) for each in said if each.category is mm.DataWarning], batch
+        try:
+            work()
+        except mm.InputError as error:
+            return [str(error)]
+    return [str(each.message) for each in said]
 
 
-def of_column(messages: list[str]) -> list[str]:
-    """Return messages without that of preprocessing, which has its own words for texts that are all different."""
-    return [each for each in messages if not each.startswith("Text column")]
+def select(**settings: Any) -> mm.Batch:
+    return mm.select(
+        "labeled.csv",
+        "y",
+        "pool.csv",
+        3,
+        preprocess="auto",
+        n_models=2,
+        random_state=0,
+        n_jobs=1,
+        **settings,
+    )
 
 
-@pytest.mark.parametrize("table", ALL, ids=NAMES)
-def test_select_says_what_inspect_finds_and_records_it(table: Messy) -> None:
+def compare(**settings: Any) -> Any:
+    return mm.compare(
+        "labeled.csv",
+        "y",
+        strategies=["margin", "random"],
+        batch_sizes=[4],
+        n_labeled=10,
+        n_draws=2,
+        preprocess="auto",
+        random_state=0,
+        n_jobs=1,
+        **settings,
+    )
+
+
+def begin(**settings: Any) -> mm.Campaign:
+    return mm.Campaign.init(
+        "campaign",
+        labeled="labeled.csv",
+        label_column="y",
+        pool="pool.csv",
+        batch_size=3,
+        n_models=2,
+        preprocess="auto",
+        random_state=0,
+        **settings,
+    )
+
+
+def command(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["minmargin", *line.split()])
+    return run()
+
+
+def said_of(table: Messy, messages: list[str]) -> tuple[int, str]:
+    """Return how a command ends that reads a table, and what it prints beside its output."""
+    if table.refusal:
+        return 1, f"minmargin: {with_flags(table.refusal[0])}\n"
+    return 0, "".join(f"minmargin: warning: {with_flags(each)}\n" for each in messages)
+
+
+def kinds_in(found: mm.Inspection) -> dict[str, str]:
+    """Return what the features are read as."""
+    return {each.column.name: each.column.kind for each in found.columns if each.used == "yes"}
+
+
+@every_table
+def test_select_says_what_inspect_finds(table: Messy) -> None:
     write(table)
     found = mm.inspect("labeled.csv", "y", "pool.csv")
     assert [finding.message for finding in found.findings] == table.messages
-    said, batch = select(table)
-    assert of_column(said) == table.messages
-    assert [each["message"] for each in batch.manifest["inspection"]["findings"]] == table.messages
+    assert said_by(select) == (table.refusal or table.messages)
 
 
-@pytest.mark.parametrize("table", [each for each in MESSY if each.settings], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "table", [each for each in MESSY if each.messages and not each.refusal], ids=lambda each: each.name
+)
+@pytest.mark.filterwarnings("ignore::minmargin.DataWarning")
+def test_the_manifest_records_what_is_said(table: Messy) -> None:
+    write(table)
+    findings = select().manifest["inspection"]["findings"]
+    assert [each["message"] for each in findings] == table.messages
+
+
+@every_table
+def test_compare_says_what_is_wrong_with_the_labeled_set(table: Messy) -> None:
+    write(table)
+    assert said_by(compare) == (table.refusal or table.messages_of_labeled)
+
+
+@every_table
+def test_a_campaign_begins_with_what_inspect_finds(table: Messy) -> None:
+    write(table)
+    assert said_by(begin) == (table.refusal or table.messages)
+
+
+@every_mended_table
 def test_what_the_message_names_mends_it(table: Messy) -> None:
     write(table)
     reading = mm.Reading(**table.settings)
     assert mm.inspect("labeled.csv", "y", "pool.csv", reading=reading).findings == ()
-    assert of_column(select(table, reading=reading)[0]) == []
+    for work in (select, compare, begin):
+        assert said_by(lambda work=work: work(reading=reading)) == []
 
 
-@pytest.mark.parametrize("table", ALL, ids=NAMES)
+@every_mended_table
+def test_all_read_a_mended_table_alike(table: Messy) -> None:
+    write(table)
+    reading = mm.Reading(**table.settings)
+    expected = kinds_in(mm.inspect("labeled.csv", "y", "pool.csv", reading=reading))
+    if "text" in table.settings:  # which only learner="text" reads
+        del expected[table.settings["text"]]
+    assert expected["x"] == "number"
+    for work in (select, compare, begin):
+        told: list[mm.Inspection] = []
+        work(reading=reading, inspected=told.append)
+        assert list(map(kinds_in, told)) == [expected]
+
+
+@every_table
 def test_the_command_line_says_it_with_flags(
     table: Messy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(table)
-    monkeypatch.setattr(
-        sys, "argv", ["minmargin", "inspect", "labeled.csv", "pool.csv", "--label-column", "y"]
-    )
-    assert run() == 0
+    assert command("inspect labeled.csv pool.csv --label-column y", monkeypatch) == 0
     said = [line.removeprefix("! ") for line in capsys.readouterr().out.splitlines() if line.startswith("! ")]
     assert said == [with_flags(each) for each in table.messages]
+
+
+@every_table
+@pytest.mark.filterwarnings("default")
+def test_campaign_init_says_it_with_flags(
+    table: Messy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(table)
+    line = "campaign init campaign --labeled labeled.csv --label-column y --pool pool.csv --batch-size 3"
+    code = command(line, monkeypatch)
+    assert (code, capsys.readouterr().err) == said_of(table, table.messages)
+
+
+# Each run draws pictures, so only those that have something to say.
+@pytest.mark.parametrize(
+    "table", [each for each in MESSY if each.messages_of_labeled], ids=lambda each: each.name
+)
+@pytest.mark.filterwarnings("default")
+def test_the_command_compare_says_it_with_flags(
+    table: Messy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(table)
+    line = "compare --labeled labeled.csv --label-column y --out curves --strategies margin,random --batch-sizes 4"
+    code = command(f"{line} --n-labeled 10 --n-draws 2 --n-jobs 1 --seed 0", monkeypatch)
+    assert (code, capsys.readouterr().err) == said_of(table, table.messages_of_labeled)

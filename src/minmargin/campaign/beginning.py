@@ -6,7 +6,7 @@ A folder without settings is no campaign, so a beginning that is cut off leaves 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,13 +16,14 @@ import pyarrow as pa
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import training_of
 from minmargin.campaign.settings import FILE, GIVEN, Settings, portable
-from minmargin.campaign.tables import ids_as_given, read_ids, with_labels, write_table
+from minmargin.campaign.tables import ids_as_given, read_ids, read_rows, with_labels, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
 from minmargin.committee.training import Training
+from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
 from minmargin.files import LOCK, locked_folder
-from minmargin.inspection import Table, look_at
+from minmargin.inspection import Inspection, Table, look_at
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
 from minmargin.pools import MatchedPool, Pool, check_batch_size, is_path, match_pool, open_pool
@@ -80,6 +81,11 @@ class Given(NamedTuple):
     rows: pa.Table
     source: Any
 
+    @classmethod
+    def read(cls, source: Any, what: str, reading: Reading, label_column: str | None) -> Given | None:
+        """Return the rows of a frame or of files; None if there is nothing to read."""
+        return None if source is None else cls(read_rows(source, what, reading, label_column), source)
+
 
 def labeled_part(
     rows: pa.Table | None,
@@ -121,6 +127,7 @@ def checked_beginning(
     held_out: Given | None,
     classes: Sequence[Any],
     learner: Any,
+    inspected: Callable[[Inspection], None] | None,
 ) -> Beginning:
     """Return what a campaign begins with, or say what is wrong with it.
 
@@ -131,6 +138,7 @@ def checked_beginning(
         held_out: rows to measure accuracy on.
         classes: classes that may come up besides those of the labeled and the held-out rows.
         learner: to be trained on them.
+        inspected: called with what was read of both tables.
     """
     first = with_labels(labeled.rows, settings.label_column, settings.feature_names, "the labeled set")
     training = training_of(first, settings, learner)
@@ -145,7 +153,12 @@ def checked_beginning(
         label_kind=label_kind,
         held_out=held_out is not None,
     )
-    look_at(Table.of(known, training.intake), pool, id_column=settings.id_column).warn()
+    inspection = look_at(
+        Table.of(known, training.intake), pool, settings.read_as, id_column=settings.id_column
+    )
+    if inspected is not None:
+        inspected(inspection)
+    inspection.warn()
     others, met = None, known.classes.tolist()
     if held_out is not None:
         rows = with_labels(held_out.rows, settings.label_column, settings.feature_names, "the held-out set")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -35,13 +35,13 @@ from minmargin.campaign.rounds import Picker, next_round, train_and_pick
 from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
 from minmargin.campaign.status import Status
-from minmargin.campaign.tables import read_rows
 from minmargin.campaign.values import from_text
 from minmargin.checks import check_count
 from minmargin.data.reading import Reading
 from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
 from minmargin.files import LockError
+from minmargin.inspection import Inspection
 from minmargin.learners import resolve_learner
 from minmargin.learners.given import Values
 from minmargin.learners.reference import is_reference, learner_named
@@ -90,13 +90,13 @@ class Campaign:
         audit: int = 0,
         stop_hints: bool = False,
         random_state: Seed = None,
+        inspected: Callable[[Inspection], None] | None = None,
     ) -> Campaign:
         """Return a new campaign, in a folder of its own.
 
         Args:
             folder: a new or empty folder.
-            pool: a path, glob or list of files, which are read in every round. None: the labeled files' rows that have
-                no label, as for `minmargin.select`.
+            pool: a path, glob or list of files, read in every round. None: the labeled files' rows without a label.
             batch_size: how many rows a round picks.
             labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
                 With learner="given" there need not be any.
@@ -109,9 +109,8 @@ class Campaign:
             strategy: a name from `minmargin.strategies()`.
             strategy_options: its own settings, such as {"prefilter": 10_000}.
             distinct: whether copies of rows that a round picks are passed over, as for `minmargin.select`.
-            learner: as for `minmargin.select`, or "package.module:factory", whose folder is kept too. An object cannot
-                be kept in a folder: give it again to `Campaign.open`. With "given" nothing is trained, and every round
-                takes the probabilities of models that live elsewhere.
+            learner: as for `minmargin.select`, or "package.module:factory", whose folder is kept too, or "given", where
+                rounds take probabilities of models elsewhere. An object cannot be kept: give it again to `open`.
             n_models: K, how many members are trained in every round.
             bootstrap_fraction: beta, the size of a draw.
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
@@ -121,13 +120,14 @@ class Campaign:
             audit: how many rows each round draws by chance besides its picks, to measure its model on the pool by.
             stop_hints: whether the status says when more labels hardly pay.
             random_state: the seed from which every round has its own.
+            inspected: called with what was read of both tables; not with learner="given", which reads none.
         """
         folder = Path(folder)
         refuse_used(folder)
         named = learner if isinstance(learner, str) else None
         reading = reading or Reading()
-        rows = None if labeled is None else read_rows(labeled, "The labeled set", reading, label_column)
-        first = None if rows is None else Given(rows, labeled)
+        first = Given.read(labeled, "The labeled set", reading, label_column)
+        rows = None if first is None else first.rows
         if pool is None:
             pool, first = labeled, labeled_part(rows, labeled, label_column, id_column, classes)
         if named == GIVEN:
@@ -183,11 +183,10 @@ class Campaign:
                 settings,
                 folder,
                 first,
-                held_out=None
-                if held_out is None
-                else Given(read_rows(held_out, "The held-out set", reading, label_column), held_out),
+                held_out=Given.read(held_out, "The held-out set", reading, label_column),
                 classes=classes,
                 learner=learner if named is None else learner_named(named),
+                inspected=inspected,
             )
         beginning.write(folder)
         return cls(folder, beginning.settings, learner if named is None else None)

@@ -52,7 +52,7 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
-from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.cli.show import make_console, plain_table, show_batch, tell_what_is_read
 from minmargin.data.reading import Reading
 from minmargin.data.rows import count_rows
 from minmargin.device import check_device
@@ -172,6 +172,7 @@ def init_command(
         preprocess=preprocess_for(preprocess, learner),
         reading=reading,
         random_state=seed,
+        inspected=None if as_json else tell_what_is_read,
     )
     classes, empty = made.classes, made.empty_classes
     if as_json:

@@ -48,7 +48,7 @@ def with_flags(message: str) -> str:
     >>> with_flags("Use missing=['?', 'not known'], or drop=['age'].")
     "Use --missing '?,not known', or --drop age."
     >>> with_flags("If they are, use decimal=',' and thousands=' '.")
-    "If they are, use --decimal , and --thousands ' '."
+    "If they are, use --decimal ',' and --thousands ' '."
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
     '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
     """
@@ -62,11 +62,17 @@ def with_flags(message: str) -> str:
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
     message = _DATE.sub(r"--date \1=\2", _NAMED.sub(_as_list, message))
-    message = _MARK.sub(lambda found: f"--{found[1]} {shlex.quote(found[2] or found[3] or '')}", message)
+    message = _MARK.sub(_as_mark, message)
     message = _NO_POOL.sub(
         r"\1ithout --pool", message.replace("select(..., pool=None)", "select with pool=None")
     )
     return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
+
+
+def _as_mark(found: re.Match[str]) -> str:
+    """Return a mark as a flag, always in quotes: a comma or a point would be lost in the sentence."""
+    name, mark, single = found.groups(default="")
+    return f'--{name} "{single}"' if single == "'" else f"--{name} '{mark or single}'"
 
 
 def _as_list(found: re.Match[str]) -> str:

@@ -17,6 +17,7 @@ from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing
 from minmargin.execution import Execution, TrainingOptions
+from minmargin.inspection import Table, look_at
 from minmargin.labeled import Bootstrap, LabeledSet, draw_sizes
 from minmargin.learners import ForeseeingLearner, Learner, Preprocessor, TextLearner, resolve_learner
 from minmargin.learners.module import ModuleLearner
@@ -157,4 +158,5 @@ def fit_committee(
         random_state=random_state,
         preprocess=preprocess,
     )
+    look_at(Table.of(labeled, training.intake), None, reading).warn()
     return training.fit(n_models, how)

@@ -32,11 +32,12 @@ from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
 from minmargin.device import Device, DeviceChoice, DeviceLike, check_device, resolve_device
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, listing, warn
 from minmargin.inspection import Inspection, Table, look_at
 from minmargin.labeled import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
 from minmargin.learners.module import ModuleLearner
+from minmargin.partly_labeled import PartlyLabeled
 from minmargin.strategies import Strategy, StrategyName, check_strategy, resolve_strategy
 
 #: What is compared if nothing is named.
@@ -99,9 +100,11 @@ class Plan:
         n_models = check_count("n_models", n_models, least=0, usual=25)
         on = check_device(device)
         not_features = [] if id_column is None else [id_column]
-        table = LabeledSet.of(
-            X, y, classes=classes, features=features, not_features=not_features, reading=reading
-        )
+        how = {"classes": classes, "features": features, "not_features": not_features, "reading": reading}
+        partly = PartlyLabeled.if_so(X, y, **how)
+        table = LabeledSet.of(X, y, **how) if partly is None else partly.labeled
+        if partly is not None:
+            warn(f"{partly.n_unlabeled:,} of {partly.n_rows:,} rows have no label, and are left out.")
         if id_column is not None:
             _check_id_column(id_column, table)
         scorings = _check_scorings(default_scorings(table)) if asked is None else asked
@@ -116,7 +119,7 @@ class Plan:
         for strategy in chosen:
             probabilistic = training.learner.probabilistic
             check_strategy(strategy, n_models, training.learner.name, probabilistic=probabilistic)
-        inspection = look_at(Table.of(table, training.intake), None)
+        inspection = look_at(Table.of(table, training.intake), None, reading)
         converted = _convert(training)
         split = Split.of(
             converted,

@@ -26,7 +26,7 @@ NO_NUMBERS = ("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "N/A", "NA", "NULL"
 ISO = "ISO"
 
 _BLANKS = " \u00a0\u202f"  # where the mark for thousands is a blank, any of these
-_PADDED = r"^[+-]?0\d+$"  # whole numbers that begin with a zero
+PADDED = r"^[+-]?0\d+$"  #: Whole numbers that begin with a zero, which are names.
 _DAY, _TIME = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 
 
@@ -105,7 +105,7 @@ class Conversion:
         padded = (
             self.to == "number"
             and is_text(left.type)
-            and pc.any(pc.match_substring_regex(left, _PADDED)).as_py()
+            and pc.any(pc.match_substring_regex(left, PADDED)).as_py()
         )
         return n_left > 0 and len(read) - read.null_count == n_left and not padded
 

@@ -1,19 +1,26 @@
 """Types of columns that came as texts, from a CSV file: guessed from all values, by rules that hold for any file.
 
-A column is of numbers if every value is one.
+A column is of numbers if every value is one. What looks like numbers with other marks is not taken for numbers, but
+pointed out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+import re
+from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from minmargin.data.conversion import NO_NUMBERS, Conversion
+from minmargin.data.conversion import NO_NUMBERS, Conversion, Marks
 
 _WHOLE = r"^[+-]?\d{1,18}$"
 _FLAGS = pa.array(["true", "false"])
+_WRITTEN = (Marks(","), Marks(",", "."), Marks(",", " "), Marks(".", ","), Marks(".", "'"), Marks(".", " "))
+_MOST = 0.9  # of the values: the others are typing errors
+_FEW_ROWS = 20  # in fewer rows, all values being different means little
+_NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories
 
 
 def guess_types(table: pa.Table, *, leave: Container[str] = ()) -> pa.Table:
@@ -38,3 +45,50 @@ def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.all(pc.is_in(pc.utf8_lower(known.drop_null()), value_set=_FLAGS)).as_py():
         return pc.equal(pc.utf8_lower(known), "true")
     return Conversion("date")(texts, str) if Conversion("date").fits(texts) else texts
+
+
+def tell_nothing(n_different: int, n_rows: int) -> bool:
+    """Return whether so many different texts in so many rows are no categories, but ids or free text."""
+    return n_rows >= _FEW_ROWS and n_different > _NEARLY_ALL * n_rows
+
+
+class Written(NamedTuple):
+    """How texts that look like numbers are written: one of them, and the settings that read them."""
+
+    example: str
+    use: str
+
+
+def guess_marks(texts: Sequence[tuple[str, int]], known: Marks) -> Written | None:
+    """Return how texts are written, if most are numbers with other marks than the known ones; None if not.
+
+    >>> guess_marks([("1,5", 3), ("2,25", 1)], Marks())
+    Written(example='1,5', use="decimal=','")
+
+    Args:
+        texts: without blanks around them, each with how often it occurs.
+        known: the marks by which they were read.
+    """
+    ways = [marks for marks in _WRITTEN if marks.decimal == "," or known.decimal == "."]
+    written = [marks for marks in ways if share(texts, marks.number) > _MOST]
+    for text, _ in texts:
+        if not re.match(known.number, text) and any(re.match(marks.number, text) for marks in written):
+            return Written(text, " or ".join(_settings(marks) for marks in _simplest(written)))
+    return None
+
+
+def share(texts: Sequence[tuple[str, int]], pattern: str) -> float:
+    """Return how many of texts that occur so often are of a form."""
+    found = re.compile(pattern)
+    return sum(n for text, n in texts if found.fullmatch(text)) / sum(n for _, n in texts)
+
+
+def _simplest(written: Sequence[Marks]) -> list[Marks]:
+    """Return the ways of writing numbers that need the fewest marks."""
+    fewest = min(bool(marks.thousands) + (marks.decimal == ",") for marks in written)
+    return [marks for marks in written if bool(marks.thousands) + (marks.decimal == ",") == fewest]
+
+
+def _settings(marks: Marks) -> str:
+    decimal = [f"decimal={marks.decimal!r}"] if marks.decimal == "," else []
+    return " and ".join([*decimal, *([f"thousands={marks.thousands!r}"] if marks.thousands else [])])

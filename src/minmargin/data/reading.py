@@ -102,11 +102,23 @@ class Reading:
         if not is_text(values.type):
             numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
             return Conversion("number", self.marks) if numeric else None
-        for purpose in _GUESSED:
-            found = Conversion(purpose, self.marks)
+        for purpose, marks in ((purpose, marks) for purpose in _GUESSED for marks in self._marks_for(values)):
+            found = Conversion(purpose, marks)
             if found.fits(values):
                 return found
         return Conversion("category", self.marks)
+
+    def _marks_for(self, values: pa.ChunkedArray) -> list[Marks]:
+        """Return the marks that a column may have of which nothing is said.
+
+        Where decimals have a comma, a point is a decimal point only if it cannot stand between thousands.
+        """
+        missing = self.marks.missing
+        if "." in {self.decimal, self.thousands} or Conversion("number", Marks(",", ".", missing)).fits(
+            values
+        ):
+            return [self.marks]
+        return [self.marks, Marks(missing=missing)]
 
     def is_silent_on(self, column: str) -> bool:
         """Return whether a column is taken as it comes, whatever its values are."""

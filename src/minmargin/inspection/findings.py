@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from minmargin.data.conversion import NO_NUMBERS, Marks
+from minmargin.data.conversion import NO_NUMBERS, PADDED, Marks
+from minmargin.data.guessing import guess_marks, share, tell_nothing
 from minmargin.data.reading import day_patterns
 from minmargin.data.schema import Column
 from minmargin.errors import listing
@@ -19,8 +20,8 @@ from minmargin.inspection.profiles import Profile
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
 _MOST = 0.9  # of the values: the others are typing errors
 _MANY_DEVIATIONS = 5.0
-_WRITTEN = (Marks(","), Marks(",", "."), Marks(",", " "), Marks(".", ","), Marks(".", "'"), Marks(".", " "))
 _WITH_UNIT = r"[€$£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?([%€$£¥]|[A-Za-z]{1,3})"
+_WITH_POINT = r"[+-]?\d*\.\d+"
 _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
     *(10.0**k - 1 for k in range(2, 7)),
@@ -43,38 +44,52 @@ class Finding(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A feature column, as it is seen in the labeled set and, if there is one, in the pool."""
+    """A feature column, as it is seen in the labeled set and, if there is one, in the pool.
+
+    Attributes:
+        column: the column.
+        labeled: what is seen of it in the labeled set.
+        pool: and in the pool.
+        declared: whether the caller has said what it is: then nobody guesses.
+    """
 
     column: Column
     labeled: Profile
     pool: Profile | None
+    declared: bool = False
 
     @property
     def name(self) -> str:
         """The column's name."""
         return self.column.name
 
+    @property
+    def marks(self) -> Marks:
+        """The marks by which its texts were read."""
+        return Marks() if self.column.conversion is None else self.column.conversion.marks
+
 
 def _numbers_as_texts(seen: Seen) -> Iterator[str]:
     """Numbers with marks, which are read as categories."""
     for where, texts, n_texts in _texts(seen):
-        plain = Marks().number
-        marked = [text for text, _ in texts if not re.match(plain, text)]
-        written = [marks for marks in _WRITTEN if _share(texts, marks.number) > _MOST]
-        example = next(
-            (text for text in marked if any(re.match(marks.number, text) for marks in written)), None
-        )
-        if example is not None:
-            ways = " or ".join(_flags(marks) for marks in _simplest(written))
+        written = guess_marks(texts, seen.marks)
+        if written is not None:
             yield (
                 f"Column {seen.name!r} of {where} is read as a category, and its {n_texts:,} values look like "
-                f"numbers, such as {example!r}. If they are, use {ways}."
+                f"numbers, such as {written.example!r}. If they are, use {written.use}."
             )
             return
-        if _share(texts, _WITH_UNIT) > _MOST and _share(texts, plain) < 1.0:
+        if share(texts, _WITH_UNIT) > _MOST and share(texts, seen.marks.number) < 1.0:
             yield (
                 f"Column {seen.name!r} of {where} is read as a category, and its values look like numbers with a "
-                f"unit, such as {texts[0][0]!r}. Remove the unit, or leave the column out with drop=[...]."
+                f"unit, such as {texts[0][0]!r}. Remove the unit, or use drop=[{seen.name!r}]."
+            )
+            return
+        if seen.marks.decimal == "," and share(texts, _WITH_POINT) > _MOST:
+            yield (
+                f"Column {seen.name!r} of {where} is read as a category, and its values look like numbers with a "
+                f"decimal point, such as {texts[0][0]!r}, where others have a comma. Write all in one way, or use "
+                f"drop=[{seen.name!r}]."
             )
             return
 
@@ -82,9 +97,10 @@ def _numbers_as_texts(seen: Seen) -> Iterator[str]:
 def _numbers_but_for_some(seen: Seen) -> Iterator[str]:
     """Numbers, read as categories because of a few texts among them."""
     for where, texts, n_texts in _texts(seen):
-        share = _share(texts, Marks().number)
-        if _MOST <= share < 1.0 and len(texts) > 10:
-            others = [(text, n) for text, n in texts if not re.match(Marks().number, text)]
+        number = seen.marks.number
+        codes = any(re.match(PADDED, text) for text, _ in texts)  # which no mark makes numbers of
+        if _MOST <= share(texts, number) < 1.0 and len(texts) > 10 and not codes:
+            others = [(text, n) for text, n in texts if not re.match(number, text)]
             n_others = sum(n for _, n in others)
             yield (
                 f"Column {seen.name!r} of {where} is read as a category, since {n_others:,} of its {n_texts:,} "
@@ -97,7 +113,7 @@ def _numbers_but_for_some(seen: Seen) -> Iterator[str]:
 def _dates_as_texts(seen: Seen) -> Iterator[str]:
     """Dates in a form that is not guessed."""
     for where, texts, _ in _texts(seen):
-        if any(_share(texts, pattern) > _MOST for pattern in day_patterns()):
+        if any(share(texts, pattern) > _MOST for pattern in day_patterns()):
             yield (
                 f"Column {seen.name!r} of {where} is read as a category, and its values look like dates, such as "
                 f"{texts[0][0]!r}. If they are, use date=[{seen.name!r}]."
@@ -207,6 +223,18 @@ def _shifted(seen: Seen) -> Iterator[str]:
         )
 
 
+def _different_in_every_row(seen: Seen) -> Iterator[str]:
+    """Texts that no two rows have in common: ids, or free text."""
+    if seen.column.kind != "text" or seen.column.is_free_text:
+        return
+    if tell_nothing(seen.labeled.n_different, seen.labeled.n_rows):
+        yield (
+            f"Text column {seen.name!r} has a different value in nearly every labeled row, so as a category it tells "
+            "nothing of other rows. If it identifies rows, name it as id_column. If it is free text, leave it out with "
+            "features=[...], or let learner='text' read it alone."
+        )
+
+
 RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     _numbers_as_texts,
     _numbers_but_for_some,
@@ -216,6 +244,7 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     _unknown_categories,
     _gone_from_the_pool,
     _shifted,
+    _different_in_every_row,
 )
 
 
@@ -232,7 +261,7 @@ def find(columns: Sequence[Seen]) -> list[Finding]:
 
 def _texts(seen: Seen) -> Iterator[tuple[str, list[tuple[str, int]], int]]:
     """Return the texts of a column of categories that stand for something, in the labeled set, then in the pool."""
-    if seen.column.kind != "text" or seen.column.conversion is not None:
+    if seen.column.kind != "text" or seen.declared:
         return
     for where, profile in (("the labeled set", seen.labeled), ("the pool", seen.pool)):
         levels = [] if profile is None else profile.levels
@@ -240,19 +269,3 @@ def _texts(seen: Seen) -> Iterator[tuple[str, list[tuple[str, int]], int]]:
         n_texts = sum(n for _, n in texts)
         if n_texts >= _FEW_ROWS:
             yield where, texts, n_texts
-
-
-def _share(texts: Sequence[tuple[str, int]], pattern: str) -> float:
-    found = re.compile(pattern)
-    return sum(n for text, n in texts if found.fullmatch(text)) / sum(n for _, n in texts)
-
-
-def _simplest(written: Sequence[Marks]) -> list[Marks]:
-    """Return the ways of writing numbers that need the fewest marks."""
-    fewest = min(bool(marks.thousands) + (marks.decimal == ",") for marks in written)
-    return [marks for marks in written if bool(marks.thousands) + (marks.decimal == ",") == fewest]
-
-
-def _flags(marks: Marks) -> str:
-    flags = [f"decimal={marks.decimal!r}"] if marks.decimal == "," else []
-    return " and ".join([*flags, *([f"thousands={marks.thousands!r}"] if marks.thousands else [])])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import pyarrow as pa
@@ -19,6 +19,7 @@ from minmargin.inspection.findings import Finding, Seen, find
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
 from minmargin.inspection.profiles import Profile, profile_of
 from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
+from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import MatchedPool, match_pool
 from minmargin.pools.files import FilePool
 from minmargin.pools.fragments import Divisible
@@ -52,24 +53,31 @@ def inspect(
     Args:
         X: the labeled rows, as `select` takes them.
         y: their labels, or the name of the label column; None: only columns are looked at.
-        pool: the candidates, if there are any.
+        pool: the candidates, if there are any. Without one, rows of X that have no label are these.
         features: the feature columns; by default all but the label and the id.
         id_column: the column that identifies a row.
         reading: how columns are to be read, where their types do not tell it.
     """
+    partly = None
     named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
     not_features = [name for name in named if name is not None]
     if y is None:
         rows, _ = rows_and_labels(X, None, reading or Reading())
         table = Table(rows, feature_columns(rows, features, not_features, reading), None)
     else:
-        table = Table.of(LabeledSet.of(X, y, features=features, not_features=not_features, reading=reading))
+        how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
+        partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
+        table = Table.of(LabeledSet.of(X, y, **how) if partly is None else partly.labeled)
     matched = None
+    if partly is not None:
+        pool = cast("PoolLike", X)
     if pool is not None and table.columns is not None:
         known = tuple(column for column in table.columns if column.kind != "empty")
         intake = Intake("table", known, sum(column.width or 1 for column in known), missing=True)
         matched = match_pool(pool, intake, features=features, id_column=id_column)
-    return look_at(table, matched, id_column=id_column, unused=named)
+        if partly is not None:
+            matched = partly.leave_out_labeled(matched, 1)
+    return look_at(table, matched, reading, id_column=id_column, unused=named)
 
 
 class Table(NamedTuple):
@@ -92,11 +100,16 @@ class Table(NamedTuple):
 def look_at(
     table: Table,
     matched: MatchedPool | None,
+    reading: Reading | None,
     *,
     id_column: str | None = None,
     unused: Mapping[str | None, str] | None = None,
 ) -> Inspection:
-    """Return what is seen of a table and of a pool that is matched to it; `unused` says why columns are no features."""
+    """Return what is seen of a table and of a pool that is matched to it.
+
+    `reading` is how both were read, and `unused` says why columns are no features.
+    """
+    declared = () if reading is None else reading.names
     sample = None if matched is None else _some_rows(matched)
     features = [
         ColumnSeen(
@@ -115,15 +128,28 @@ def look_at(
         for column in (schema_of(table.rows).columns or () if isinstance(table.rows, nw.DataFrame) else ())
         if column.name not in known
     ]
-    wrong = find([Seen(each.column, cast("Profile", each.labeled), each.pool) for each in features])
+    wrong = find(
+        [
+            Seen(each.column, cast("Profile", each.labeled), each.pool, each.column.name in declared)
+            for each in features
+        ]
+    )
+    n_pool = None if matched is None else _n_candidates(matched)
+    n_looked_at = 0 if sample is None else count_rows(sample)
     return Inspection(
         (*features, *others),
         table.class_counts,
         count_rows(table.rows),
-        None if matched is None else matched.pool.n_rows,
-        0 if sample is None else count_rows(sample),
+        n_pool,
+        n_looked_at if n_pool is None else min(n_looked_at, n_pool),
         (*_rare_classes(table.class_counts or {}), *_repeated_ids(matched, id_column), *wrong),
     )
+
+
+def _n_candidates(matched: MatchedPool) -> int | None:
+    """Return how many rows a pool has, without the labeled ones of the same table; None if only reading can tell."""
+    one = matched.one_table
+    return matched.pool.n_rows if one is None else one.n_rows - one.n_labeled
 
 
 def _rare_classes(counts: dict[str, int]) -> list[Finding]:

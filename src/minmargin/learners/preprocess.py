@@ -7,6 +7,7 @@ labeled set, and shared by the base and all members.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -19,14 +20,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from minmargin.data.columns import text_array, to_matrix
+from minmargin.data.conversion import NO_NUMBERS, Marks
+from minmargin.data.guessing import Written, guess_marks, tell_nothing
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Frame, Matrix
 from minmargin.data.schema import Column
-from minmargin.errors import InputError, listing, warn
+from minmargin.errors import InputError, listing
 from minmargin.labeled import LabeledSet
 
-_FEW_ROWS = 20  # in fewer rows, all values being different means little
-_NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories
 _DENSE_WIDTH = 512  # wider tables are mostly zeros of one-hot codes: keep them sparse
 
 
@@ -54,19 +55,8 @@ class TablePreprocessor:
         if made._has_numbers:
             made._scaler.fit(made._number_matrix(rows))
         if made._texts:
-            texts = made._text_matrix(rows)
-            made._encoder.fit(texts)
-            made._warn_of_ids(len(texts))
+            made._encoder.fit(made._text_matrix(rows))
         return made
-
-    def _warn_of_ids(self, n_rows: int) -> None:
-        for name, categories in zip(self._texts, self._encoder.categories_, strict=True):
-            if _tell_nothing(len(categories), n_rows):
-                warn(
-                    f"Text column {name!r} has a different value in nearly every labeled row, so as a category it "
-                    "tells nothing of other rows. If it identifies rows, name it as id_column. If it is free text, "
-                    "leave it out with features=[...], or let learner='text' read it alone."
-                )
 
     def transform(self, rows: Any) -> Matrix:
         """Return (n, D) floats: CSR if the table is wide and the learner takes it, else dense."""
@@ -130,14 +120,28 @@ def _refuse_free_text(rows: Frame, columns: Sequence[Column]) -> None:
     n_rows = rows.shape[0]
     names = [column.name for column in columns]
     if all(
-        column.kind == "text" and _tell_nothing(rows[column.name].n_unique(), n_rows) for column in columns
+        column.kind == "text" and tell_nothing(rows[column.name].n_unique(), n_rows) for column in columns
     ):
         have = f"Text column {names[0]!r} has" if len(names) == 1 else f"Text columns {listing(names)} have"
-        raise InputError(
+        nothing = (
             f"{have} a different value in nearly each of the {n_rows:,} labeled rows, and there is no other feature, "
-            "so there is nothing to learn from categories. This looks like free text: use learner='text'."
+            "so there is nothing to learn from categories."
         )
+        written = _written_numbers(rows, columns)
+        if written is not None:
+            raise InputError(
+                f"{nothing} These look like numbers, such as {written.example!r}: use {written.use}."
+            )
+        raise InputError(f"{nothing} This looks like free text: use learner='text'.")
 
 
-def _tell_nothing(n_different: int, n_rows: int) -> bool:
-    return n_rows >= _FEW_ROWS and n_different > _NEARLY_ALL * n_rows
+def _written_numbers(rows: Frame, columns: Sequence[Column]) -> Written | None:
+    """Return how the first column with numbers among its texts writes them; None if there is no such column."""
+    for column in columns:
+        texts = sorted(Counter(text.strip() for text in text_array(rows[column.name])).items())
+        known = [(text, n) for text, n in texts if text not in NO_NUMBERS]
+        marks = Marks() if column.conversion is None else column.conversion.marks
+        written = guess_marks(known, marks) if known else None
+        if written is not None:
+            return written
+    return None

@@ -91,11 +91,13 @@ class OneTable(NamedTuple):
         n_labeled: how many there are.
         mark: what stands for no label, in words.
         n_asked: how many ids or row numbers the caller excluded besides.
+        n_rows: how many rows the table has.
     """
 
     n_labeled: int
     mark: str
     n_asked: int
+    n_rows: int
 
 
 class MatchedPool(NamedTuple):
@@ -125,7 +127,7 @@ class MatchedPool(NamedTuple):
     def describe_exclusion(self, n_rows: int) -> dict[str, Any] | None:
         """Return what the manifest records of excluded rows, of which reading the pool found so many."""
         if self.one_table is not None:
-            n_labeled, mark, n_asked = self.one_table
+            n_labeled, mark, n_asked, _ = self.one_table
             return {"asked": n_asked, "rows": n_rows, "labeled": n_labeled, "unlabeled_mark": mark}
         if self.labeled_ids is not None:
             n_labeled, n_asked = self.labeled_ids

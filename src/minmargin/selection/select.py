@@ -163,7 +163,7 @@ def select(
     batch_size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
-    inspection = look_at(Table.of(labeled, training.intake), matched, id_column=id_column)
+    inspection = look_at(Table.of(labeled, training.intake), matched, reading, id_column=id_column)
     if inspected is not None:
         inspected(inspection)
     inspection.warn()
