@@ -175,11 +175,12 @@ bench-clusters: .venv-clusters/installed  ## measure Dask, Ray and Spark, and ch
 	.venv-clusters/bin/python benchmarks/engines.py --json build/bench/engines.json
 	.venv-clusters/bin/python benchmarks/cluster_model.py --measured build/bench/engines.json
 
-docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and those of the paper and the study anew
+docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and those of the paper, the study and rare classes anew
 	$(BIN)/python docs/draw_pictures.py
 	$(BIN)/python docs/write_help.py
 	$(BIN)/python docs/write_paper.py
 	$(BIN)/python docs/write_study.py
+	$(BIN)/python benchmarks/write_rare_classes.py
 
 site: .venv-pages/installed  ## build the documentation site into build/site; fails at any warning
 	NO_MKDOCS_2_WARNING=1 .venv-pages/bin/mkdocs build --quiet --strict

@@ -96,11 +96,11 @@ def test_rare_classes_are_scored_by_what_fits_them_and_ids_are_no_feature(run, c
     assert (
         run("--id-column", "patient", "--test-size", "100", "--learner-option", "class_weight=balanced") == 0
     )
-    assert (
-        capsys.readouterr()
-        .out.splitlines()[1]
-        .startswith("This goes by average precision of 'malignant', since 90% of rows are 'benign'. ")
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith(
+        "This goes by average precision of 'malignant', since 90% of rows are 'benign'. "
     )
+    assert said[2] == "What helps where a class is rare was measured: howto/rare-classes.md of the docs."
     settings = json.loads(Path("curves/comparison.json").read_text())["settings"]
     assert settings["scoring"] == ["accuracy", "average_precision"]
     assert (settings["leading"], settings["positive"]) == ("average_precision", "malignant")

@@ -32,6 +32,7 @@ from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
 from minmargin.cli.show import make_console, plain_table, tell_what_is_read
 from minmargin.compare import compare
+from minmargin.compare.leading import most_common
 from minmargin.data.reading import Reading
 from minmargin.device import check_device
 from minmargin.errors import InputError, MissingExtraError
@@ -161,6 +162,10 @@ def compare_command(
 def show_comparison(comparison: Comparison, out: Path, console: Console) -> None:
     """Print the advice, the scores behind it, and where the rest is."""
     console.print(f"[bold]{escape(comparison.advice)}[/bold]")
+    if most_common(comparison.settings["class_counts"]) is not None:
+        console.print(
+            "What helps where a class is rare was measured: howto/rare-classes.md of the docs.", style="dim"
+        )
     for each in comparison.by_scoring:
         console.print()
         _show_scores(each.table, console)
