@@ -113,3 +113,28 @@ def test_files_with_different_types_are_named(parquet: Path) -> None:
     assert complaint(LABELED_FRAME, pool=parquet.parent) == (
         f"Column 'c' is Float64 in '{parquet}' but String in '{other}'. Cast it to the same type in all files."
     )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "first", "reason"),
+    [
+        ("cp1252", "größe;y\n", "its texts are not in UTF-8; save it in UTF-8, which Excel calls CSV UTF-8"),
+        ("cp1252", "size;y\n", "its texts are not in UTF-8; save it in UTF-8, which Excel calls CSV UTF-8"),
+        ("utf-16", "size;y\n", "its texts are not in UTF-8; save it in UTF-8, which Excel calls CSV UTF-8"),
+        (
+            "utf-8",
+            "sep=;\nsize;y\n",
+            "its first line is 'sep=;', which only Excel understands; remove that line",
+        ),
+    ],
+)
+def test_a_csv_file_as_excel_writes_it_is_refused_with_the_fix(
+    tmp_path: Path, encoding: str, first: str, reason: str
+) -> None:
+    path = tmp_path / "labeled.csv"
+    path.write_text(f"{first}fünf;ja\nzwölf;nein\n", encoding=encoding)
+    with pytest.raises(mm.InputError) as caught:
+        mm.inspect(path, "y")
+    assert str(caught.value) == (
+        f"'{path}' cannot be read as CSV ({reason}). Mend or remove the file; nothing was written."
+    )

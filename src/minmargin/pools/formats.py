@@ -7,6 +7,7 @@ pickled: another process can read it, or some of its groups, by itself.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -170,6 +171,9 @@ class FeatherFile:
                     yield slice_rows(frame, start, start + chunk_size)
 
 
+_NOT_UTF8 = "its texts are not in UTF-8; save it in UTF-8, which Excel calls CSV UTF-8"
+
+
 class CsvFile:
     """A CSV file with a header line; the delimiter is found, compression follows the suffix."""
 
@@ -184,7 +188,10 @@ class CsvFile:
         with self._opened(None) as reader:
             self.arrow = reader.schema
         self.schema = reading(
-            location, "CSV", lambda: arrow_schema(self.arrow, parsed=False, what=repr(location.name))
+            location,
+            "CSV",
+            lambda: arrow_schema(self.arrow, parsed=False, what=repr(location.name)),
+            self._explain,
         )
 
     @contextmanager
@@ -222,7 +229,10 @@ class CsvFile:
             yield from map(as_frame, guarded(self.location, "CSV", reader, self._explain))
 
     def _explain(self, reason: str) -> str:
-        """Return Arrow's reason with the column's name in place of its number."""
+        """Return Arrow's reason with the column's name in place of its number, or what else mends it."""
+        # In a cell, or in the name of a column.
+        if "invalid UTF8 data" in reason or "'utf-8' codec" in reason:
+            return _NOT_UTF8
         # Where Arrow reads with one thread, it tells the row, too.
         found = re.match(
             r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): invalid value '(.*)'",
@@ -252,8 +262,13 @@ FORMATS: dict[str, Callable[[Location], DataFile]] = {
 
 def _find_delimiter(location: Location) -> str:
     with location.stream() as stream:  # decompresses by suffix
-        beginning = stream.read(1 << 16).decode("utf-8", "replace")
-    header = re.split("[\r\n]", beginning, maxsplit=1)[0]  # old spreadsheets end lines with \r alone
+        beginning = stream.read(1 << 16)
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError(_NOT_UTF8)
+    # Old spreadsheets end lines with \r alone.
+    header = re.split("[\r\n]", beginning.decode("utf-8", "replace"), maxsplit=1)[0]
+    if re.fullmatch(r"\W*sep=.\W*", header):
+        raise ValueError(f"its first line is {header!r}, which only Excel understands; remove that line")
     # Delimiters inside quoted names do not count.
     counts = {mark: len(next(csv.reader(io.StringIO(header), delimiter=mark), [])) for mark in ",;\t|"}
     return max(counts, key=lambda mark: counts[mark])
