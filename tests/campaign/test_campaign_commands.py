@@ -80,8 +80,7 @@ def test_without_a_pool_the_rows_without_a_label_are_it(run):
     assert run(*line) == (
         0,
         (
-            "Read 15 labeled rows (0 5, 1 5, 2 5) and 150 rows of the pool. Numbers: 'a', 'b', 'c', 'd'. No features: "
-            "'y'.\n"
+            "Read 15 labeled rows (0 5, 1 5, 2 5) and 135 pool rows. Numbers: 'a', 'b', 'c', 'd'. No features: 'y'.\n"
             "A campaign begins in flowers (seed 0), with 3 classes.\n"
             "The pool is the 135 of 150 rows without a label.\n"
             "Next: minmargin campaign next flowers\n"

@@ -27,6 +27,7 @@ from minmargin.inspection import Inspection, Table, look_at
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
 from minmargin.pools import MatchedPool, Pool, check_batch_size, is_path, match_pool, open_pool
+from minmargin.pools.opening import OneTable
 from minmargin.pools.uris import is_uri
 from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 
@@ -76,10 +77,11 @@ def whether_distinct(distinct: bool | None, strategy: str, options: dict[str, An
 
 
 class Given(NamedTuple):
-    """Labeled rows with all their columns, and where they came from."""
+    """Labeled rows with all their columns, where they came from, and what is said of a table that has the pool, too."""
 
     rows: pa.Table
     source: Any
+    one_table: OneTable | None = None
 
     @classmethod
     def read(cls, source: Any, what: str, reading: Reading, label_column: str | None) -> Given | None:
@@ -111,12 +113,12 @@ def labeled_part(
     for name in (label_column, id_column):
         if name not in rows.column_names:
             raise missing_column(name, rows.column_names, "the labeled set")
-    places, labels, _ = find_labeled(rows[label_column].to_pylist(), list(classes))
+    places, labels, mark = find_labeled(rows[label_column].to_pylist(), list(classes))
     ids = ids_as_given(rows, source, id_column)
     part = rows.take(pa.array(places))
     for name, values in ((label_column, labels), (id_column, [ids[place] for place in places.tolist()])):
         part = part.set_column(part.column_names.index(name), name, pa.array(values))
-    return Given(part, None)
+    return Given(part, None, OneTable(len(places), mark, n_asked=0, n_rows=rows.num_rows))
 
 
 def checked_beginning(
@@ -154,7 +156,10 @@ def checked_beginning(
         held_out=held_out is not None,
     )
     inspection = look_at(
-        Table.of(known, training.intake), pool, settings.read_as, id_column=settings.id_column
+        Table.of(known, training.intake),
+        pool._replace(one_table=labeled.one_table),
+        settings.read_as,
+        id_column=settings.id_column,
     )
     if inspected is not None:
         inspected(inspection)
