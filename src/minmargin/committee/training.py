@@ -158,5 +158,6 @@ def fit_committee(
         random_state=random_state,
         preprocess=preprocess,
     )
-    look_at(Table.of(labeled, training.intake), None, reading).warn()
+    if preprocess == "auto":  # who makes numbers of columns without it has looked at them
+        look_at(Table.of(labeled, training.intake), None, reading).warn()
     return training.fit(n_models, how)
