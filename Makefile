@@ -82,12 +82,12 @@ test-clusters: .venv-clusters/installed  ## run the tests of engines on real Das
 test-libraries: .venv-libraries/installed  ## run the tests with XGBoost, LightGBM, CatBoost, Delta and Lance
 	.venv-libraries/bin/python -m pytest tests/libraries -p no:cacheprovider -W default
 
-# Whatever makes pages or looks at them: reports in a browser, Label Studio's client, the site and the notebooks.
+# Whatever makes pages or looks at them: reports in a browser, Label Studio's pages, the site and the notebooks.
 # Playwright drives the system's Chromium (apt-get install chromium); its own download is not needed.
 .venv-pages/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-pages
-	.venv-pages/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs,label-studio]' \
-		hypothesis playwright pytest
+	.venv-pages/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' \
+		httpx hypothesis playwright pytest
 	@touch $@
 
 test-browser: .venv-pages/installed  ## open the reports in a real browser (needs Chromium)

@@ -28,7 +28,6 @@ OPTIONAL = [
     "dask",
     "ray",
     "pyspark",
-    "label_studio_sdk",
     "skactiveml",
     "matplotlib",
     "jinja2",

@@ -28,7 +28,7 @@ class Person:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.server = PlayedServer()
         self._monkeypatch, self._capsys = monkeypatch, capsys
-        monkeypatch.setattr(Server, "at", lambda url, token=None: nullcontext(self.server))
+        monkeypatch.setattr(Server, "at", lambda url, token=None, **_: nullcontext(self.server))
 
     def begin(self, labels: Any = None) -> str:
         rows = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(row_id=[f"r{row}" for row in range(150)])

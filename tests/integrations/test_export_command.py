@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,15 +91,6 @@ def test_without_a_token_and_a_terminal_a_push_says_where_to_put_one(command: Co
 def test_a_token_is_no_option(command: Command) -> None:
     for subcommand in ("push", "pull"):
         assert "token" not in command("label-studio", subcommand, "--help")[1].lower()
-
-
-def test_without_the_sdk_the_extra_is_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "a-token")
-    monkeypatch.setitem(sys.modules, "label_studio_sdk", None)
-    assert command("label-studio", "push", "batch.parquet", "--project", "mine")[2] == (
-        "minmargin: Label Studio needs label_studio_sdk, which is not installed. Use pip install "
-        "'minmargin[label-studio]'.\n"
-    )
 
 
 @pytest.mark.parametrize("group", [["label-studio"], []])

@@ -25,7 +25,7 @@ from minmargin.integrations.label_studio.votes import Vote, count_votes
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> PlayedServer:
     server = PlayedServer()
-    monkeypatch.setattr(Server, "at", lambda url, token=None: nullcontext(server))
+    monkeypatch.setattr(Server, "at", lambda url, token=None, **_: nullcontext(server))
     return server
 
 
@@ -44,7 +44,7 @@ def push_text(batch: Any, **settings: Any) -> Any:
 def test_pushes_that_fail_anywhere_add_every_row_once_and_in_order(n: int, fates: list[str]):
     server = PlayedServer(fates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Server, "at", lambda url, token=None: nullcontext(server))
+        patch.setattr(Server, "at", lambda url, token=None, **_: nullcontext(server))
         batch = made_up_batch(n)
         for _ in itertools.count():
             try:
@@ -97,8 +97,8 @@ def test_the_same_id_with_another_text_is_another_pool(played: PlayedServer):
     with pytest.raises(mm.InputError) as caught:
         push_text(other)
     assert str(caught.value) == (
-        "Project 1 ('mine') has a row 'r1' that shows something else. Use a project for each pool, or an id_column "
-        "whose values are unique across pools."
+        "Project 1 ('mine') of http://played has a row 'r1' that shows something else. Use a project for each pool, or "
+        "an id_column whose values are unique across pools."
     )
 
 

@@ -10,32 +10,21 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from labelling.played_answers import Answer
-
 PROGRAM = Path(__file__).parents[2] / ".venv-label-studio" / "bin" / "label-studio"
 
-_HERE = PROGRAM.exists() and all(map(importlib.util.find_spec, ("label_studio_sdk", "playwright")))
+_HERE = PROGRAM.exists() and all(map(importlib.util.find_spec, ("httpx", "playwright")))
 collect_ignore_glob = [] if _HERE else ["test_*.py"]
 
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of a server that lives as long as the tests
 START_SECONDS = 600  # the first start makes the database
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Overlook what the SDK itself does in a way that its libraries call outdated."""
-    config.addinivalue_line(
-        "filterwarnings", "ignore:The `parse_obj` method is deprecated:DeprecationWarning"
-    )
 
 
 class LabelStudio:
@@ -52,7 +41,7 @@ class LabelStudio:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        import httpx  # noqa: PLC0415 - comes with the SDK
+        import httpx  # noqa: PLC0415 - of the environment that this needs
 
         quiet = {
             "COLLECT_ANALYTICS": "false",
@@ -158,32 +147,6 @@ def environment(server: LabelStudio, monkeypatch: pytest.MonkeyPatch) -> LabelSt
     monkeypatch.setenv("LABEL_STUDIO_URL", server.url)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", server.token)
     return server
-
-
-@pytest.fixture
-def answering() -> Iterator[Callable[[Answer], str]]:
-    """Starts a server that answers every request in one way, and gives its address."""
-    servers = []
-
-    def start(answer: Answer) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                answer(self)
-
-            do_POST = do_GET  # noqa: N815 - the library's names
-
-            def log_message(self, *args: object) -> None:
-                """Keep quiet."""
-
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
-        # Looking often whether to stop: by default it takes half a second to stop each.
-        threading.Thread(target=servers[-1].serve_forever, args=[0.01], daemon=True).start()
-        return f"http://127.0.0.1:{servers[-1].server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture

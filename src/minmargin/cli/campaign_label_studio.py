@@ -16,6 +16,7 @@ from minmargin.cli.campaign import Folder, campaign_app, command_for, next_for, 
 from minmargin.cli.label_studio import (
     DEFAULT_URL,
     URL_VARIABLE,
+    Insecure,
     as_project,
     ask_for_token,
     describe_pulled,
@@ -55,6 +56,7 @@ def push_command(
         typer.Option(help="A project's number or title; default: the last one, then the folder's name."),
     ] = None,
     url: _Url = None,
+    insecure: Insecure = False,
     number: Annotated[int | None, typer.Option("--round", help="The round; default: the last.")] = None,
     text_column: TextColumn = None,
     image_column: ImageColumn = None,
@@ -75,6 +77,7 @@ def push_command(
         split(columns),
         question=question,
         predictions=predictions,
+        insecure=insecure or None,  # once said of a server, it is remembered
     )
     showing = Showing.of(
         batch,
@@ -97,7 +100,8 @@ def push_command(
             url=asked.url,
             project=asked.project,
             predictions=asked.predictions,
-            token=ask_for_token(asked.url),
+            token=ask_for_token(asked.url, insecure=asked.insecure),
+            insecure=asked.insecure,
             progress=progress,
         )
     dataclasses.replace(asked, project=pushed.project).write(folder)
@@ -117,6 +121,7 @@ def pull_command(
     new_classes: Annotated[
         bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
     ] = False,
+    insecure: Insecure = False,
     as_json: AsJson = False,
 ) -> None:
     """Add the labels that annotators gave so far. Twice does no harm."""
@@ -126,8 +131,9 @@ def pull_command(
         raise InputError(
             f"Campaign {str(folder)!r} has no project in Label Studio yet. Use minmargin campaign push first."
         )
-    token = ask_for_token(destination.url)
-    pulled = pull(url=destination.url, project=destination.project, token=token)
+    insecure = insecure or destination.insecure
+    token = ask_for_token(destination.url, insecure=insecure)
+    pulled = pull(url=destination.url, project=destination.project, token=token, insecure=insecure)
     added = campaign.add_labels(
         pulled.labels,
         id_column="id",
@@ -178,7 +184,7 @@ def _asked(
     first = Destination(os.environ.get(URL_VARIABLE, DEFAULT_URL), folder.resolve().name)
     last = Destination.read(folder) or first
     if url not in {None, last.url}:  # another server, which has other numbers for its projects
-        last = dataclasses.replace(last, url=url, project=first.project)
+        last = dataclasses.replace(last, url=url, project=first.project, insecure=False)
     if project is not None:
         last = dataclasses.replace(last, project=as_project(project))
     last = dataclasses.replace(last, **{name: value for name, value in more.items() if value is not None})

@@ -20,7 +20,6 @@ from minmargin.manifest import describe_software
 EXTRAS: dict[str, tuple[str, dict[str, str]]] = {
     "torch": ("neural committees, GPUs", {"torch": "torch", "safetensors": "safetensors"}),
     "report": ("reports and figures", {"matplotlib": "matplotlib", "jinja2": "jinja2"}),
-    "label-studio": ("labeling in Label Studio", {"label_studio_sdk": "label-studio-sdk"}),
     "data": ("public data sets", {"pooch": "pooch"}),
     "activeml": ("the adapter for scikit-activeml", {"skactiveml": "scikit-activeml"}),
     "skops": ("saving scikit-learn models", {"skops": "skops"}),

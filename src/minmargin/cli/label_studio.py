@@ -20,6 +20,7 @@ from minmargin.cli.show import make_console
 from minmargin.cli.shown import BatchFile, Classes, Columns, ImageColumn, Predictions, Question, TextColumn
 from minmargin.integrations.batch_files import read_batch
 from minmargin.integrations.label_studio import TOKEN_VARIABLE, Pulled, Pushed, Showing, pull, push
+from minmargin.integrations.label_studio.address import Address
 from minmargin.integrations.label_studio.labels import check_labels_path, write_labels
 
 label_studio_app = typer.Typer(
@@ -31,6 +32,10 @@ app.add_typer(label_studio_app)
 DEFAULT_URL = "http://localhost:8080"
 URL_VARIABLE = "LABEL_STUDIO_URL"
 Url = Annotated[str, typer.Option(metavar="URL", envvar=URL_VARIABLE, help="The server's address.")]
+Insecure = Annotated[
+    bool,
+    typer.Option("--insecure", help="Speak plain http to another machine, readable for everyone on the way."),
+]
 
 _PUSH_EXAMPLE = """\b
 Example:
@@ -57,6 +62,7 @@ def push_command(
         str, typer.Option(help="A project's number, or its title; a title that is new makes a project.")
     ],
     url: Url = DEFAULT_URL,
+    insecure: Insecure = False,
     text_column: TextColumn = None,
     image_column: ImageColumn = None,
     columns: Columns = None,
@@ -80,7 +86,8 @@ def push_command(
             url=url,
             project=as_project(project),
             predictions=predictions,
-            token=ask_for_token(url),
+            token=ask_for_token(url, insecure=insecure),
+            insecure=insecure,
             progress=progress,
         )
     if as_json:
@@ -94,11 +101,13 @@ def pull_command(
     project: Annotated[str, typer.Option(help="The project's number or title.")],
     out: Annotated[Path, typer.Option(help="Where the labels go: .csv, .parquet or .jsonl, by id.")],
     url: Url = DEFAULT_URL,
+    insecure: Insecure = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the labels that annotators gave, by row id; of several annotators the majority decides."""
     check_labels_path(out)
-    pulled = pull(url=url, project=as_project(project), token=ask_for_token(url))
+    token = ask_for_token(url, insecure=insecure)
+    pulled = pull(url=url, project=as_project(project), token=token, insecure=insecure)
     write_labels(pulled.labels, out)
     if as_json:
         typer.echo(json.dumps({"out": str(out), **describe_pulled(pulled)}, indent=2))
@@ -112,11 +121,12 @@ def as_project(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdecimal() else text
 
 
-def ask_for_token(url: str) -> str | None:
+def ask_for_token(url: str, *, insecure: bool) -> str | None:
     """Return None if the environment has a token; else what is typed, unseen, at a terminal."""
+    address = Address.of(url, insecure=insecure)  # before a token is typed for it, and before it is shown
     if os.environ.get(TOKEN_VARIABLE, "").strip() or not sys.stdin.isatty():
         return None  # the library reads the environment, or says what is missing
-    return str(typer.prompt(f"Token for Label Studio at {url}", hide_input=True, err=True))
+    return str(typer.prompt(f"Token for Label Studio at {address}", hide_input=True, err=True))
 
 
 def show_pushed(pushed: Pushed, console: Console, *, predictions: bool) -> None:

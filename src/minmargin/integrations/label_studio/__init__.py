@@ -5,7 +5,8 @@ from __future__ import annotations
 from minmargin.integrations.items import Showing
 from minmargin.integrations.label_studio.pulling import Pulled, pull
 from minmargin.integrations.label_studio.pushing import Pushed, push
-from minmargin.integrations.label_studio.server import TOKEN_VARIABLE, LabelStudioError
+from minmargin.integrations.label_studio.server import LabelStudioError
+from minmargin.integrations.label_studio.tokens import TOKEN_VARIABLE
 from minmargin.integrations.label_studio.votes import Tie
 
 __all__ = ["TOKEN_VARIABLE", "LabelStudioError", "Pulled", "Pushed", "Showing", "Tie", "pull", "push"]

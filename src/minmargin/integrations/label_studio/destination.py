@@ -24,6 +24,7 @@ class Destination:
         columns: the columns to show as a table; None shows all, if neither text nor image is shown.
         question: what they are asked; None asks for the label column by its name.
         predictions: whether they see the model's guess.
+        insecure: whether plain http to another machine will do.
     """
 
     url: str
@@ -33,6 +34,7 @@ class Destination:
     columns: list[str] | None = None
     question: str | None = None
     predictions: bool = True
+    insecure: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> Destination | None:
@@ -41,11 +43,28 @@ class Destination:
         if not path.exists():
             return None
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
+            found = cls(**json.loads(path.read_text(encoding="utf-8")))
+            found._check()
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{str(path)!r} does not tell the project ({error}). Remove it, and push with --project."
             ) from error
+        return found
+
+    def _check(self) -> None:
+        """Raise a TypeError if a value is of another type than it should be: the file may have been edited."""
+        texts = (self.text_column, self.image_column, self.question, *(self.columns or ()))
+        right = {
+            "url": isinstance(self.url, str),
+            "project": isinstance(self.project, (int, str)) and not isinstance(self.project, bool),
+            "columns": self.columns is None or isinstance(self.columns, list),
+            "a text": all(each is None or isinstance(each, str) for each in texts),
+            "predictions": isinstance(self.predictions, bool),
+            "insecure": isinstance(self.insecure, bool),
+        }
+        for name, fits in right.items():
+            if not fits:
+                raise TypeError(f"{name} is of a wrong type")
 
     def write(self, folder: Path) -> None:
         """Remember this in a campaign's folder."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from minmargin.errors import listing
+from minmargin.integrations.label_studio.answers import (
+    AnswerError,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    as_truth,
+)
 from minmargin.integrations.label_studio.interface import read_interface
 from minmargin.integrations.label_studio.server import Server, Task
-from minmargin.integrations.label_studio.tasks import LABEL_TYPE, ROW_ID
+from minmargin.integrations.label_studio.tasks import LABEL_TYPE, row_of
 from minmargin.integrations.label_studio.votes import Tie, Vote, count_votes, settle
 
 _NUMBERS: dict[str, Callable[[str], float]] = {"int": int, "float": float}
@@ -47,7 +56,7 @@ class Pulled:
         return len(self.waiting)
 
 
-def pull(*, url: str, project: int | str, token: str | None = None) -> Pulled:
+def pull(*, url: str, project: int | str, token: str | None = None, insecure: bool = False) -> Pulled:
     """Return the labels of a project's rows: for each, the class that most annotators chose.
 
     Skipped and empty annotations are no votes. Of several by one annotator the last counts.
@@ -56,11 +65,13 @@ def pull(*, url: str, project: int | str, token: str | None = None) -> Pulled:
         url: the server's address.
         project: the project's number or title.
         token: a personal access token or a legacy token; by default that of $LABEL_STUDIO_API_KEY.
+        insecure: whether plain http to another machine will do.
     """
-    with Server.at(url, token) as server:
+    with Server.at(url, token, insecure=insecure) as server:
         used = server.get_project(project)
-        control = read_interface(used.config, str(used)).control
-        return tally(server.tasks(used, annotations=True), control)
+        control = read_interface(used.config, f"{used} of {server.url}").control
+        with server.wrong_answers(f"was asked for the tasks of project {used.id}"):
+            return tally(server.tasks(used, annotations=True), control)
 
 
 def tally(tasks: Iterable[Task], control: str) -> Pulled:
@@ -68,11 +79,11 @@ def tally(tasks: Iterable[Task], control: str) -> Pulled:
     votes: dict[int | str, list[Vote]] = {}
     n_other = 0
     for task in tasks:
-        if ROW_ID in task.data:
-            cast = votes.setdefault(task.data[ROW_ID], [])
-            cast += _votes(task.annotations, control, of_type=_label_type(task.data))
-        else:
+        row = row_of(task)
+        if row is None:
             n_other += 1
+        else:
+            votes.setdefault(row, []).extend(_votes(task, control, of_type=_label_type(task.data)))
     labels, ties = settle({identity: count_votes(cast) for identity, cast in votes.items()})
     decided = labels.keys() | {tie.id for tie in ties}
     return Pulled(
@@ -85,19 +96,31 @@ def tally(tasks: Iterable[Task], control: str) -> Pulled:
     )
 
 
-def _votes(annotations: Iterable[dict[str, Any]], control: str, *, of_type: str) -> list[Vote]:
+def _votes(task: Task, control: str, *, of_type: str) -> list[Vote]:
     """Return the votes of one task, oldest first."""
-    return [
-        Vote(
-            annotator=_annotator(each.get("completed_by")),
-            label=None if each.get("was_cancelled") else _choice(each.get("result"), control, of_type),
+    cast = {}
+    for annotation in task.annotations:
+        record = as_object(annotation, f"an annotation of task {task.id}")
+        number = as_number(record.get("id"), f"the 'id' of an annotation of task {task.id}")
+        what = f"annotation {number}"
+        if number in cast:
+            raise AnswerError(f"task {task.id} has {what} twice")
+        missing = {"was_cancelled", "completed_by", "result"} - record.keys()
+        if missing:
+            raise AnswerError(f"{what} lacks {listing(sorted(missing))}")
+        skipped = as_truth(record.get("was_cancelled"), f"the 'was_cancelled' of {what}")
+        cast[number] = Vote(
+            annotator=_annotator(record.get("completed_by"), what),
+            label=None if skipped else _choice(record.get("result"), control, of_type, what),
         )
-        for each in sorted(annotations, key=lambda each: each["id"])
-    ]
+    return [cast[number] for number in sorted(cast)]
 
 
-def _annotator(completed_by: Any) -> int | None:
-    return completed_by.get("id") if isinstance(completed_by, dict) else completed_by  # as the server is set
+def _annotator(completed_by: Any, what: str) -> int | None:
+    if completed_by is None:
+        return None
+    found = completed_by.get("id") if isinstance(completed_by, dict) else completed_by  # as the server is set
+    return as_number(found, f"the 'completed_by' of {what}")
 
 
 def _label_type(data: dict[str, Any]) -> str:
@@ -105,20 +128,21 @@ def _label_type(data: dict[str, Any]) -> str:
     return str(data.get(LABEL_TYPE, type(data.get("predicted")).__name__))
 
 
-def _choice(result: Any, control: str, of_type: str) -> Any:
+def _choice(result: Any, control: str, of_type: str, what: str) -> Any:
     """Return the one class that an annotation chose; None if it chose none, or several."""
-    values = [part.get("value", {}) for part in result or [] if part.get("from_name") == control]
-    # A Taxonomy gives the path to a choice, which has one step.
-    chosen = [
-        name
-        for value in values
-        for name in (*value.get("choices", ()), *map(_last, value.get("taxonomy", ())))
-    ]
-    return _as_class(chosen[0], of_type) if len(chosen) == 1 else None
-
-
-def _last(path: Sequence[str]) -> str:
-    return path[-1]
+    chosen = []
+    for part in as_list([] if result is None else result, f"the 'result' of {what}"):
+        if as_object(part, f"a part of {what}").get("from_name") != control:
+            continue
+        value = as_object(part.get("value"), f"the 'value' of {what}")
+        if value.keys().isdisjoint({"choices", "taxonomy"}):
+            raise AnswerError(f"the 'value' of {what} has no choice")
+        chosen += as_list(value.get("choices", []), f"the 'choices' of {what}")
+        # A Taxonomy gives the path to a choice, which has one step.
+        paths = as_list(value.get("taxonomy", []), f"the 'taxonomy' of {what}")
+        chosen += [(as_list(path, f"the 'taxonomy' of {what}") or [None])[-1] for path in paths]
+    texts = [as_text(each, f"a choice of {what}") for each in chosen]
+    return _as_class(texts[0], of_type) if len(texts) == 1 else None
 
 
 def _as_class(text: str, of_type: str) -> Any:
@@ -136,8 +160,15 @@ def _as_class(text: str, of_type: str) -> Any:
 
 
 def _column(values: Iterable[Any]) -> pa.Array:
-    """Return an Arrow column; of texts, if the values are of several types."""
+    """Return an Arrow column; of texts, if the values are of several types or too large for its numbers."""
     values = list(values)
+    if not values:
+        return pa.array([], pa.string())
     if len({type(value) for value in values}) > 1:
         values = list(map(str, values))
-    return pa.array(values) if values else pa.array([], pa.string())
+    for kind in (None, pa.uint64()):
+        try:
+            return pa.array(values, kind)
+        except (OverflowError, pa.ArrowInvalid):
+            continue
+    return pa.array(list(map(str, values)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,11 +23,12 @@ from minmargin.integrations.label_studio.server import (
     Server,
     check_title,
 )
-from minmargin.integrations.label_studio.tasks import ROW_ID, make_data, make_task
+from minmargin.integrations.label_studio.tasks import make_data, make_task, row_of
 
 # One import is one transaction of the server. Modest ones: what a server that goes away has taken is kept.
 _MOST_TASKS = 100
 _MOST_BYTES = 8 << 20
+_BACKGROUND_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def push(
     project: int | str,
     predictions: bool = True,
     token: str | None = None,
+    insecure: bool = False,
     progress: Progress = silent,
 ) -> Pushed:
     """Make tasks of the rows of a batch, in its order, and return what was added.
@@ -71,15 +74,16 @@ def push(
         project: a project's number, or its title; a title that no project has makes one.
         predictions: whether annotators see the model's guess.
         token: a personal access token or a legacy token; by default that of $LABEL_STUDIO_API_KEY.
+        insecure: whether plain http to another machine will do.
         progress: called with a stage, the tasks sent and their number.
     """
     config = make_interface(showing)
     if isinstance(project, str):
         check_title(project)
-    with Server.at(url, token) as server:
+    with Server.at(url, token, insecure=insecure) as server:
         found = server.find_project(project)
-        known = {} if found is None else _known_rows(server, found)
-        name = "The new project" if found is None else str(found)
+        n_tasks, known = (0, {}) if found is None else _known_rows(server, found)
+        name = "The new project" if found is None else f"{found} of {server.url}"
         interface = read_interface(config if found is None else found.config, name)
         _check_rows(showing, interface, known, name, predictions=predictions)
         used = found or server.make_project(str(project), config)
@@ -89,7 +93,9 @@ def push(
             if item.id not in known
         )
         n_new = sum(identity not in known for identity in showing.ids)
-        _add(server, used, tasks, n_new, progress)
+        in_background = _add(server, used, tasks, n_new, progress)
+        if n_new:
+            _check_count(server, used, n_tasks + n_new, in_background=in_background)
     return Pushed(
         project=used.id,
         title=used.title,
@@ -103,18 +109,35 @@ def push(
 
 def _add(
     server: Server, project: Project, tasks: Iterable[dict[str, Any]], n_tasks: int, progress: Progress
-) -> None:
-    """Send the tasks in chunks, or say how far it came."""
-    n_added = 0
+) -> bool:
+    """Send the tasks in chunks, or say how far it came; return whether the server imports some in the background."""
+    n_added, in_background = 0, False
     for chunk in in_chunks(tasks):
         try:
-            server.add_tasks(project, chunk)
+            in_background |= not server.add_tasks(project, chunk)
         except LabelStudioError as error:
             raise LabelStudioError(
                 f"{error} {n_added:,} of {n_tasks:,} new rows were added before. Push again: no row is added twice."
             ) from None
         n_added += len(chunk)
         progress("pushing", n_added, n_tasks)
+    return in_background
+
+
+def _check_count(server: Server, project: Project, n_tasks: int, *, in_background: bool) -> None:
+    """Raise an error if a project has fewer tasks than it should: what a server says it took may not be there."""
+    deadline = time.monotonic() + (_BACKGROUND_SECONDS if in_background else 0)
+    while (n_there := server.count_tasks(project)) < n_tasks and time.monotonic() < deadline:
+        time.sleep(1)
+    if n_there < n_tasks:
+        after = (
+            "It imports in the background: push again if rows are missing when it is done."
+            if in_background
+            else "Push again: no row is added twice."
+        )
+        raise LabelStudioError(
+            f"{project} of {server.url} should have {n_tasks:,} tasks by now, and has {n_there:,}. {after}"
+        )
 
 
 def in_chunks(
@@ -141,14 +164,16 @@ class _Known(NamedTuple):
     guessed: bool
 
 
-def _known_rows(server: Server, project: Project) -> dict[int | str, _Known]:
-    """Return what the project's tasks tell of each row that it has, by the row's id."""
-    tasks = server.tasks(project, annotations=False)
-    return {
-        task.data[ROW_ID]: _Known(_shown(task.data), "predicted" in task.data)
-        for task in tasks
-        if ROW_ID in task.data
-    }
+def _known_rows(server: Server, project: Project) -> tuple[int, dict[int | str, _Known]]:
+    """Return how many tasks the project has, and what they tell of each row that it has, by the row's id."""
+    n_tasks, known = 0, {}
+    with server.wrong_answers(f"was asked for the tasks of project {project.id}"):
+        for task in server.tasks(project, annotations=False):
+            n_tasks += 1
+            row = row_of(task)
+            if row is not None:
+                known[row] = _Known(_shown(task.data), "predicted" in task.data)
+    return n_tasks, known
 
 
 def _check_rows(

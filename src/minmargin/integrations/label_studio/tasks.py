@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from minmargin.integrations.items import QUESTION, Item, Showing
+from minmargin.integrations.label_studio.answers import as_number, as_text
 from minmargin.integrations.label_studio.interface import Interface, make_interface, read_interface
+from minmargin.integrations.label_studio.server import Task
 
 #: One name for all rounds: a project shows the predictions of one model version only.
 MODEL_VERSION = "minmargin"
@@ -38,6 +40,16 @@ def make_task(
         }
         task["predictions"] = [{"model_version": MODEL_VERSION, "score": item.score, "result": [guess]}]
     return task
+
+
+def row_of(task: Task) -> int | str | None:
+    """Return the id of the row that a task was made of; None if it is none of ours."""
+    if ROW_ID not in task.data:
+        return None
+    found, what = task.data[ROW_ID], f"the {ROW_ID!r} of task {task.id}"
+    if isinstance(found, str):
+        return as_text(found, what)
+    return as_number(found, what, least=-(2**63), most=2**64 - 1)
 
 
 def make_data(item: Item, question: str = QUESTION, *, predictions: bool = True) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import socket
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -39,6 +41,32 @@ def answer_with(status: int, content: bytes, kind: str = "application/json", **h
         request.wfile.write(content)
 
     return answer
+
+
+@contextmanager
+def answering_servers() -> Iterator[Callable[[Answer], str]]:
+    """Give a function that starts a server, which answers every request in one way, and returns its address."""
+    servers = []
+
+    def start(answer: Answer) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                answer(self)
+
+            do_POST = do_GET  # noqa: N815 - the library's names
+
+            def log_message(self, *args: object) -> None:
+                """Keep quiet."""
+
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        # Looking often whether to stop: by default it takes half a second to stop each.
+        threading.Thread(target=servers[-1].serve_forever, args=[0.01], daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
 
 
 def hang_up(request: BaseHTTPRequestHandler) -> None:
