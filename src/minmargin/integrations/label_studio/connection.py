@@ -97,7 +97,9 @@ def ask(
     """Return the answer of a server to a request; redirects within it are followed."""
     deadline = time.monotonic() + CALL_SECONDS
     target = address.path + path
-    for _ in range(_MOST_REDIRECTS + 1):
+    asked: set[str] = set()
+    while target not in asked and len(asked) <= _MOST_REDIRECTS:
+        asked.add(target)
         answer, location = _ask_once(address, method, target, headers, body, deadline)
         if answer.status not in _REDIRECTS or location is None:
             return answer
