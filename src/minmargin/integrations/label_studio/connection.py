@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import socket
 import ssl
 import threading
@@ -195,18 +196,17 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     coding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in {"", "identity"}:
         raise BentError("answered in a compressed form that it was not asked for")
-    too_large = TooLargeError(f"answered with more than {MOST_BYTES >> 20} MiB")
-    if response.length is not None and response.length > MOST_BYTES:
-        raise too_large
-    parts, n_bytes = [], 0
-    while part := response.read(_CHUNK_BYTES):
-        n_bytes += len(part)
-        if n_bytes > MOST_BYTES:
-            raise too_large
-        parts.append(part)
+    content = io.BytesIO()
+    told = response.length or 0
+    while told <= MOST_BYTES and (part := response.read(_CHUNK_BYTES)):
+        content.write(part)
+        told = max(told, content.tell())
+    if told > MOST_BYTES:
+        # Made here, for an error in a variable would keep this frame, and all that was read, until it is swept up.
+        raise TooLargeError(f"answered with more than {MOST_BYTES >> 20} MiB")
     if response.length:  # what is still to come, by the answer's own account
         raise RequestError("cut its answer short")
-    return b"".join(parts)
+    return content.getvalue()
 
 
 def _as_request_error(error: Exception) -> RequestError:

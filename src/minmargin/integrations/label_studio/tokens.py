@@ -68,16 +68,26 @@ class Secrets:
         return self._shares(address, _MANY)
 
     def _shares(self, text: str, length: int) -> bool:
-        texts = [_letters(form) for form in (text, unquote(unquote(text)), html.unescape(text))]
-        for token in map(_letters, self._tokens):
-            n = min(length, len(token))
-            parts = {token[start : start + n] for start in range(len(token) - n + 1)}
-            parts |= {part[::-1] for part in parts}
-            if any(part in text for part in parts for text in texts):
-                return True
-        return False
+        forms = {text, unquote(unquote(text)), html.unescape(text)}
+        return any(
+            _share(write(token), write(form), length)
+            for write in (_solid, _letters)
+            for token in self._tokens
+            for form in forms
+        )
+
+
+def _share(token: str, text: str, length: int) -> bool:
+    """Return whether a text has so many characters in a row of a token, forwards or backwards."""
+    parts = {token[start : start + length] for start in range(max(1, len(token) - length + 1))}
+    return any(part and (part in text or part[::-1] in text) for part in parts)
+
+
+def _solid(text: str) -> str:
+    """Return a text in lower case and without blanks."""
+    return "".join(text.lower().split())
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text, in lower case; of a text that has none, all of it."""
-    return re.sub(r"[^0-9a-z]", "", text.lower()) or text
+    """Return the letters and digits of a text, in lower case."""
+    return re.sub(r"[^0-9a-z]", "", text.lower())
