@@ -231,7 +231,7 @@ _BELIEVED = {
     ("result", "missing"),
     ("choices", "a list"),
     ("annotations", "a list"),
-    ("from_name", "*"),
+    ("from_name", "a text"),
     ("data", "an object"),
     ("row_id", "-1"),
     ("row_id", "2**63"),

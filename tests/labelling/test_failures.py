@@ -49,7 +49,7 @@ def test_two_projects_of_one_title_are_told_apart_by_number(environment: Any, ti
     message = complaint_of_project(environment, title)
     first, second = sorted(numbers, reverse=True)
     assert message in {
-        f"2 projects are titled {title!r}: {a}, {b}. Name one by its number."
+        f"2 projects of {environment.url} are titled {title!r}: {a}, {b}. Name one by its number."
         for a, b in ((first, second), (second, first))
     }
 

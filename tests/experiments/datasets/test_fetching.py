@@ -72,6 +72,41 @@ def test_the_content_is_stored_plain_whatever_was_sent(origin, register, tmp_pat
     assert load_dataset("toy", tmp_path).X.shape == (20_000, 1)
 
 
+@pytest.mark.parametrize(
+    ("packed", "member"),
+    [
+        (gzip.compress(bytes(50 << 20)), None),
+        (lzma.compress(bytes(50 << 20), preset=0), None),
+        (bz2.compress(bytes(50 << 20), 1), None),
+        (zipped("inner.gz", gzip.compress(bytes(50 << 20))), "inner.gz"),
+    ],
+    ids=["gz", "xz", "bz2", "gz in zip"],
+)
+def test_no_more_is_unpacked_than_a_file_has(origin, register, tmp_path, packed, member):
+    register(origin.source("/file", packed, member))
+    with pytest.raises(InputError) as caught:
+        fetch_dataset("toy", tmp_path)
+    assert str(caught.value) == (
+        f"File 'toy.csv' of data set 'toy' was not fetched: {origin.url}/file gave something else (It unpacks to more "
+        f"than {len(CONTENT):,} bytes). Try again later, or get it from its origin (the school) and put it into "
+        f"{str(tmp_path / 'toy')!r}."
+    )
+
+
+def test_a_server_that_sends_too_much_is_given_up_and_nothing_of_it_kept(
+    origin, register, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("minmargin.experiments.datasets.fetching._MOST_BYTES", 1 << 20)
+    register(origin.source("/file", bytes(3 << 20)))
+    with pytest.raises(InputError) as caught:
+        fetch_dataset("toy", tmp_path)
+    assert str(caught.value) == (
+        f"File 'toy.csv' of data set 'toy' was not fetched: {origin.url}/file sent more than 1 MiB. Try again later, "
+        f"or get it from its origin (the school) and put it into {str(tmp_path / 'toy')!r}."
+    )
+    assert everything_in(tmp_path) == []
+
+
 def test_a_fetched_file_is_as_open_as_others(origin, register, tmp_path):
     register(origin.source("/file", CONTENT))
     other = tmp_path / "other"

@@ -28,6 +28,7 @@ from minmargin.files import write_whole
 _N_RETRIES = 2
 _TIMEOUT_SECONDS = 30
 _CHUNK_BYTES = 1 << 16  # a chunk that a broken connection leaves unfinished is lost
+_MOST_BYTES = 1 << 30  # several times the largest archive; what never ends would fill the disk
 _RANGE_NOT_SATISFIABLE = 416
 _PARTIAL_CONTENT = 206
 
@@ -86,7 +87,7 @@ def _fetch_from(
     pooch, requests = _require("pooch"), _require("requests")
     # One for each address: another may have the file in another compression.
     part = workshop / f"{file.name}.{hashlib.sha256(source.url.encode()).hexdigest()[:8]}.part"
-    downloader = _ResumingDownloader(part, source.member, report)
+    downloader = _ResumingDownloader(part, source.member, file.n_bytes, report)
     store = pooch.create(
         path=workshop,
         base_url="",
@@ -111,13 +112,14 @@ class _ResumingDownloader:
 
     part: Path
     member: str | None
+    n_bytes: int
     report: Callable[[int, int | None], None]
 
     def __call__(self, url: str, output_file: str, pooch: Any) -> None:
         self._receive(url)
         packed = self.part.read_bytes()
         self.part.unlink()  # whole, right or wrong: nothing to resume
-        Path(output_file).write_bytes(unpack(packed, self.member))
+        Path(output_file).write_bytes(unpack(packed, self.member, most=self.n_bytes))
 
     def _receive(self, url: str) -> None:
         n_here = self.part.stat().st_size if self.part.exists() else 0
@@ -125,12 +127,15 @@ class _ResumingDownloader:
             answer.raise_for_status()
             resumed = answer.status_code == _PARTIAL_CONTENT
             n_done = n_here if resumed else 0  # a server without ranges sends the whole file again
-            length = answer.headers.get("Content-Length")
-            total = None if length is None else n_done + int(length)
+            length = answer.headers.get("Content-Length", "")
+            total = n_done + int(length) if length.isascii() and length.isdecimal() else None
             with self.part.open("ab" if resumed else "wb") as file:
                 for chunk in answer.iter_content(_CHUNK_BYTES):
                     file.write(chunk)
                     n_done += len(chunk)
+                    if n_done > _MOST_BYTES:
+                        self.part.unlink()
+                        raise _SourceError(f"sent more than {_MOST_BYTES >> 20:,} MiB")
                     self.report(n_done, total)
 
     def _ask(self, url: str, n_here: int) -> Any:

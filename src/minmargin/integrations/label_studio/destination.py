@@ -11,6 +11,18 @@ from minmargin.campaign.folder import PROJECT_FILE
 from minmargin.errors import InputError
 from minmargin.files import write_json
 
+_TEXT_OR_NONE = {str, type(None)}
+_TYPES: dict[str, set[type]] = {
+    "url": {str},
+    "project": {int, str},
+    "text_column": _TEXT_OR_NONE,
+    "image_column": _TEXT_OR_NONE,
+    "columns": {list, type(None)},
+    "question": _TEXT_OR_NONE,
+    "predictions": {bool},
+    "insecure": {bool},
+}
+
 
 @dataclass(frozen=True)
 class Destination:
@@ -53,18 +65,11 @@ class Destination:
 
     def _check(self) -> None:
         """Raise a TypeError if a value is of another type than it should be: the file may have been edited."""
-        texts = (self.text_column, self.image_column, self.question, *(self.columns or ()))
-        right = {
-            "url": isinstance(self.url, str),
-            "project": isinstance(self.project, (int, str)) and not isinstance(self.project, bool),
-            "columns": self.columns is None or isinstance(self.columns, list),
-            "a text": all(each is None or isinstance(each, str) for each in texts),
-            "predictions": isinstance(self.predictions, bool),
-            "insecure": isinstance(self.insecure, bool),
-        }
-        for name, fits in right.items():
-            if not fits:
+        for name, value in dataclasses.asdict(self).items():
+            if type(value) not in _TYPES[name]:
                 raise TypeError(f"{name} is of a wrong type")
+        if not all(isinstance(name, str) for name in self.columns or ()):
+            raise TypeError("columns is of a wrong type")
 
     def write(self, folder: Path) -> None:
         """Remember this in a campaign's folder."""

@@ -132,7 +132,9 @@ def _choice(result: Any, control: str, of_type: str, what: str) -> Any:
     """Return the one class that an annotation chose; None if it chose none, or several."""
     chosen = []
     for part in as_list([] if result is None else result, f"the 'result' of {what}"):
-        if as_object(part, f"a part of {what}").get("from_name") != control:
+        if as_object(part, f"a part of {what}").get("type") == "relation":  # which comes from no control
+            continue
+        if as_text(part.get("from_name"), f"the 'from_name' of a part of {what}") != control:
             continue
         value = as_object(part.get("value"), f"the 'value' of {what}")
         if value.keys().isdisjoint({"choices", "taxonomy"}):

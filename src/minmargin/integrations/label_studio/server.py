@@ -103,7 +103,8 @@ class Server:
         numbers = [number for number, title in self._projects() if title == project]
         if len(numbers) > 1:
             raise InputError(
-                f"{len(numbers)} projects are titled {project!r}: {listing(numbers)}. Name one by its number."
+                f"{len(numbers)} projects of {self.url} are titled {project!r}: {listing(numbers)}. Name one by its "
+                "number."
             )
         return self.find_project(numbers[0]) if numbers else None
 
