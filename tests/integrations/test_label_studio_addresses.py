@@ -6,7 +6,7 @@ import json
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -177,6 +177,7 @@ def encrypted(folder: Path) -> Iterator[tuple[str, Path]]:
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "played")])
+    names = [x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("labels.invalid")]
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -186,7 +187,7 @@ def encrypted(folder: Path) -> Iterator[tuple[str, Path]]:
         .serial_number(1)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -268,4 +269,57 @@ def test_a_proxy_is_asked_for_other_machines_only(answering: Start, monkeypatch:
     assert str(caught.value) == (
         "The proxy in HTTPS_PROXY is no address that begins with http://. Mend it, or name the server's host in "
         "NO_PROXY."
+    )
+
+
+def test_a_proxy_carries_https_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told host and port, and passes bytes to and fro."""
+    told: list[bytes] = []
+    ends: list[socket.socket] = []
+
+    def carry(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while content := source.recv(1 << 16):
+                target.sendall(content)
+            target.shutdown(socket.SHUT_WR)
+
+    def accept(listening: socket.socket, port: int) -> None:
+        with suppress(OSError):  # closed at the end of the test
+            while True:
+                near, _ = listening.accept()
+                told.append(near.recv(1 << 16).split(b"\r\n")[0])
+                near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                far = socket.create_connection(("127.0.0.1", port))
+                ends.extend([near, far])
+                for pair in ((near, far), (far, near)):
+                    Thread(target=carry, args=pair, daemon=True).start()
+
+    with encrypted(tmp_path) as (url, file), socket.create_server(("127.0.0.1", 0)) as listening:
+        port = int(url.rpartition(":")[2])
+        Thread(target=accept, args=(listening, port), daemon=True).start()
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        monkeypatch.setenv("https_proxy", f"127.0.0.1:{listening.getsockname()[1]}")
+        for name in ("no_proxy", "NO_PROXY", "HTTPS_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        with pytest.raises(mm.InputError) as caught:
+            pull(url=f"https://labels.invalid:{port}", project="mine", token=SECRET)
+    assert (
+        str(caught.value)
+        == f"Label Studio at https://labels.invalid:{port} has no project 'mine'. It has none."
+    )
+    for end in ends:
+        end.close()
+    assert {line.rpartition(b" ")[0] for line in told} == {f"CONNECT labels.invalid:{port}".encode()}
+
+
+def test_a_proxy_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:hunter2@127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    message = complaint(
+        lambda: pull(url="https://labels.invalid", project="mine", token=SECRET), LabelStudioError
+    )
+    assert message == (
+        "No server answers at https://labels.invalid by way of the proxy in the environment (start Label Studio, or "
+        "mend the address)."
     )

@@ -137,8 +137,8 @@ def _ask_once(
             # A server may refuse a large body before it has all of it, and its answer tells why.
             with suppress(BrokenPipeError, ConnectionResetError):
                 link.request(method, target, body=body, headers={**sent, "Connection": "close"})
-            response = link.getresponse()
-            content = _read(response)
+            with link.getresponse() as response:
+                content = _read(response)
         except (OSError, http.client.HTTPException, ValueError) as error:
             if is_late():
                 raise RequestError(f"took longer than {CALL_SECONDS:g} seconds") from None
