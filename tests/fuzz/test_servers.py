@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz.servers import KINDS, behaviours, fuzz_apart
+from fuzz.server_behaviours import KINDS
+from fuzz.servers import behaviours, fuzz_apart
 
 
 def test_every_answer_is_right_or_refused() -> None:

@@ -18,10 +18,10 @@ from typing import IO
 
 from minmargin.errors import InputError, listing
 
-_OPEN: dict[bytes, Callable[[io.BytesIO], IO[bytes]]] = {
-    b"\x1f\x8b": gzip.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"BZh": bz2.open,
+_OPEN: dict[bytes, Callable[[io.BytesIO], io.BufferedIOBase]] = {
+    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
 }
 #: What is added to the name of a compressed file; the first is that of a plain one.
 SUFFIXES = ("", ".gz", ".xz", ".bz2")
@@ -53,7 +53,7 @@ def unpack(packed: bytes, member: str | None = None, *, most: int | None = None)
     return packed
 
 
-def _read(file: IO[bytes], most: int | None) -> bytes:
+def _read(file: io.BufferedIOBase | IO[bytes], most: int | None) -> bytes:
     content = file.read(-1 if most is None else most + 1)
     if most is not None and len(content) > most:
         raise InputError(f"It unpacks to more than {most:,} bytes.")

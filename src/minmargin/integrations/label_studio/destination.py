@@ -11,7 +11,7 @@ from minmargin.campaign.folder import PROJECT_FILE
 from minmargin.errors import InputError
 from minmargin.files import write_json
 
-_TEXT_OR_NONE = {str, type(None)}
+_TEXT_OR_NONE: set[type] = {str, type(None)}
 _TYPES: dict[str, set[type]] = {
     "url": {str},
     "project": {int, str},
