@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,6 +127,26 @@ class Execution:
     def reads_here(self) -> bool:
         """Whether this process reads the whole pool, now."""
         return self.checkpoint is None and not self.elsewhere
+
+
+@contextmanager
+def out_of_reach() -> Iterator[None]:
+    """Start processes in this block that Ctrl-C does not reach: whoever starts them is interrupted, and ends them.
+
+    A terminal interrupts all processes of a command, and each would print where it was. A process inherits which
+    signals its parent holds back.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    from multiprocessing import resource_tracker  # noqa: PLC0415 - not on Windows
+
+    resource_tracker.ensure_running()  # to start it later would put this thread back in reach
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _OneThread:

@@ -41,8 +41,8 @@ def tried(folder: Path, *, quick: bool) -> list[Row]:
         hint = f"What was found so far is in {checkpoint}; the same command goes on from there."
         state = read_state(checkpoint)
         n_told += hint in outcome.errors
-        # Before the selection begins, and when it has ended, there is nothing to tell.
-        begun = checkpoint.exists() and (state is None or len(state["finished"]) < N_FILES)
+        # When the selection has ended, there is nothing to go on with.
+        begun = state is not None and len(state["finished"]) < N_FILES
         expect(hint in outcome.errors or not begun, f"It did not say how to go on: {outcome.errors!r}")
         expect("Traceback" not in outcome.errors, f"It showed a traceback: {outcome.errors}")
         only_whole_files(out.parent, out.name, right)

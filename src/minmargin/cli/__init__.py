@@ -11,6 +11,7 @@ from typing import Any
 
 from minmargin.cli.app import app
 from minmargin.cli.flags import SpelledError, with_flags
+from minmargin.cli.interruption import INTERRUPTED, interruption
 from minmargin.cli.manners import manners
 from minmargin.errors import DataWarning, MinMarginError
 
@@ -43,12 +44,24 @@ _HOW_TO_REPORT = (
 
 
 def main() -> None:
-    """Run the command line and leave with 0 (ok), 1 (the caller's error) or 2 (ours)."""
+    """Run the command line and leave with 0 (ok), 1 (the caller's error), 2 (ours) or 130 (interrupted)."""
     sys.exit(run())
 
 
 def run() -> int:
     """Return the exit code of the command that sys.argv asks for."""
+    with interruption.listened_to():
+        try:
+            code = _run()
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        if interruption.asked and code != OK:  # whatever a library made of it
+            interruption.tell()
+            return INTERRUPTED
+        return code
+
+
+def _run() -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
@@ -69,7 +82,12 @@ def run() -> int:
 
 
 def _show_error(message: str) -> None:
-    """Print an error; with --debug, after the traceback of what is being handled."""
+    """Print an error; with --debug, after the traceback of what is being handled.
+
+    After Ctrl-C an error is most likely what a library made of the interruption, and nothing that anybody has to know.
+    """
+    if interruption.asked and not manners.debug:
+        return
     if manners.debug:
         traceback.print_exc()
     print(f"minmargin: {message}", file=sys.stderr)  # noqa: T201 - where errors go

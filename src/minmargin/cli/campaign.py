@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -13,6 +12,7 @@ from rich.markup import escape
 
 from minmargin.campaign import Campaign, Status
 from minmargin.cli.app import app
+from minmargin.cli.campaign_steps import ADDED_OR_NOT, begun, command_for, next_for, picked, say_next
 from minmargin.cli.given import (
     BaseColumns,
     CampaignLearner,
@@ -23,6 +23,7 @@ from minmargin.cli.given import (
     RoundProbabilities,
     columns_of_models,
 )
+from minmargin.cli.interruption import interruption
 from minmargin.cli.options import (
     Address,
     AsJson,
@@ -149,6 +150,7 @@ def init_command(
     as_json: AsJson = False,
 ) -> None:
     """Begin a campaign in a new folder."""
+    interruption.keep(lambda: begun(folder))
     made = Campaign.init(
         folder,
         labeled=one_or_all(labeled) if labeled else None,
@@ -225,6 +227,8 @@ def next_command(
     """Pick the next batch, with a model trained on all labels so far, or by what your own models say."""
     campaign, last = Campaign.open(folder), Destination.read(folder)
     check_report(report, image_column, lambda: campaign.settings.kept, "the batches of this campaign")
+    n_before = campaign.n_rounds
+    interruption.keep(lambda: picked(campaign, n_before, checkpoint))
     with progress_bars() as progress:
         batch = campaign.next(
             batch_size,
@@ -295,6 +299,7 @@ def add_labels_command(
 ) -> None:
     """Add labels of picked rows, all or none, and measure what the model has learned. Twice does no harm."""
     campaign = Campaign.open(folder)
+    interruption.keep(lambda: ADDED_OR_NOT)
     added = campaign.add_labels(
         labels,
         id_column=id_column,
@@ -374,20 +379,3 @@ def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto")
     """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
     accuracy = campaign.status(n_jobs=n_jobs, device=check_device(device)).accuracy
     return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None
-
-
-def command_for(name: str, folder: Path, *more: str) -> str:
-    """Return a command line of this family, ready to be copied."""
-    return " ".join(["minmargin campaign", name, shlex.quote(str(folder)), *more])
-
-
-def next_for(campaign: Campaign, *more: str) -> str:
-    """Return the command line that picks the next round of a campaign, ready to be copied."""
-    return command_for("next", campaign.folder, *campaign.next_flags, *more)
-
-
-def say_next(console: Console, steps: dict[str, str]) -> None:
-    """Print the commands that go on, with what each is for, if there are several."""
-    for place, (command, purpose) in enumerate(steps.items()):
-        which = "  or:" if place else "Next:"
-        console.print(f"{which} [bold]{escape(command)}[/bold]{purpose and f'  ({purpose})'}")

@@ -12,7 +12,9 @@ import typer
 from rich.markup import escape
 
 from minmargin.campaign import Campaign
-from minmargin.cli.campaign import Folder, campaign_app, command_for, next_for, poor_accuracy, say_next
+from minmargin.cli.campaign import Folder, campaign_app, poor_accuracy
+from minmargin.cli.campaign_steps import ADDED_OR_NOT, command_for, next_for, say_next
+from minmargin.cli.interruption import interruption
 from minmargin.cli.label_studio import (
     DEFAULT_URL,
     URL_VARIABLE,
@@ -134,6 +136,7 @@ def pull_command(
     insecure = insecure or destination.insecure
     token = ask_for_token(destination.url, insecure=insecure)
     pulled = pull(url=destination.url, project=destination.project, token=token, insecure=insecure)
+    interruption.keep(lambda: ADDED_OR_NOT)
     added = campaign.add_labels(
         pulled.labels,
         id_column="id",

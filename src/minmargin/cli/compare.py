@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from minmargin.cli.app import app
 from minmargin.cli.completion import complete_device
+from minmargin.cli.interruption import in_folder, interruption
 from minmargin.cli.options import (
     BootstrapFraction,
     Features,
@@ -126,6 +127,7 @@ def compare_command(
             raise MissingExtraError(
                 f"Pictures and the page need {library}, which is not installed. Use pip install 'minmargin[report]'."
             )
+    interruption.keep(lambda: in_folder(out))
     with progress_bars() as progress:
         comparison = compare(
             one_or_all(labeled),

@@ -12,6 +12,7 @@ import typer
 
 from minmargin.cli.app import app
 from minmargin.cli.completion import complete_dataset, complete_experiment
+from minmargin.cli.interruption import in_folder, interruption
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.device import check_device
@@ -60,6 +61,7 @@ def reproduce_command(
     from minmargin.experiments.paper.page import write_page  # noqa: PLC0415 - slow to import
     from minmargin.experiments.paper.reproduce import NAMES, can_run, reproduce  # noqa: PLC0415 - slow to import
 
+    interruption.keep(lambda: in_folder(out))
     console = make_console()
     names = [each for each in NAMES if can_run(each)] if name == _ALL else [name]
     left_out = [each for each in NAMES if each not in names] if name == _ALL else []

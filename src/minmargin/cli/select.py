@@ -6,8 +6,7 @@ import fnmatch
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -24,6 +23,7 @@ from minmargin.cli.given import (
     check_inputs,
     columns_of_models,
 )
+from minmargin.cli.interruption import in_checkpoint, interruption
 from minmargin.cli.options import (
     Address,
     BootstrapFraction,
@@ -156,7 +156,8 @@ def select_command(
     _refuse_to_overwrite(out, [*files.labeled, *files.pool, *files.probabilities])
     _refuse_to_replace(out, exclude or [])
     options = strategy_options(strategy, strategy_option, prefilter)
-    with progress_bars() as progress, _told_how_to_go_on(checkpoint):
+    interruption.keep(lambda: in_checkpoint(checkpoint))
+    with progress_bars() as progress:
         of_pool = _OfPool(
             classes=split(classes),
             strategy=resolve_strategy(strategy, **options),
@@ -202,6 +203,7 @@ def select_command(
                 **of_pool,
             )
         write(batch, out)
+        interruption.keep(lambda: f"The batch is in {out}, and what comes after it may be missing.")
         if report is not None:
             taken = batch.manifest["settings"]["seed"]
             batch.report(report, image_column=image_column, command=_command(taken), progress=progress)
@@ -235,17 +237,6 @@ def _command(seed: int) -> str:
 def _without_secrets(part: str) -> str:
     option, equals, value = part.partition("=")
     return f"{option}={shown(value)}" if equals and option.startswith("--") else shown(part)
-
-
-@contextmanager
-def _told_how_to_go_on(checkpoint: Path | None) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint is not None:
-            found = f"What was found so far is in {checkpoint}; the same command goes on from there."
-            typer.echo(f"minmargin: interrupted. {found}", err=True)
-        raise
 
 
 def _refuse_to_overwrite(out: Path, sources: list[str]) -> None:

@@ -13,6 +13,7 @@ import typer
 from minmargin.checks import check_n_jobs
 from minmargin.cli.app import app
 from minmargin.cli.completion import complete_device
+from minmargin.cli.interruption import in_folder, interruption
 from minmargin.cli.options import split
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
@@ -114,6 +115,7 @@ def study_command(
     if page_only:
         told: dict[str, object] = {"results": [str(path) for path in join_parts(out)]}
     else:
+        interruption.keep(lambda: in_folder(out))
         with progress_bars() as progress:
             ran = run_study(
                 study,

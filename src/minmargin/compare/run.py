@@ -20,7 +20,7 @@ from minmargin.compare.plan import Plan
 from minmargin.compare.played import schema_for
 from minmargin.compare.store import Store
 from minmargin.errors import InputError, warn
-from minmargin.execution import Progress
+from minmargin.execution import Progress, out_of_reach
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
 
@@ -123,7 +123,9 @@ def _play_all(plan: Plan, draws: Sequence[int], workers: int) -> Iterator[_Draw]
         n_jobs=min(workers, len(rest)), return_as="generator_unordered", pre_dispatch="2*n_jobs"
     )
     play: Callable[..., Any] = delayed(_play)
-    yield from side_by_side(play(plan, draw) for draw in rest)
+    with out_of_reach():
+        played = side_by_side(play(plan, draw) for draw in rest)
+    yield from played
 
 
 def _play(plan: Plan, draw: int) -> _Draw:

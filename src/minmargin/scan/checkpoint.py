@@ -27,7 +27,7 @@ from minmargin.strategies import Shortlist
 from minmargin.topb import TopB
 
 _FORMAT = 1
-_STATE = "checkpoint.json"
+STATE = "checkpoint.json"
 _SECONDS = 5.0  # between two states on disk
 _TOLD = 4  # changes that an error tells of
 
@@ -106,7 +106,7 @@ class Checkpoint:
             "rows_scored_exactly": state.counts.decided,
             "kept": entries,
         }
-        write_json(self.folder / _STATE, {**content, "sha256": _digest_of(content)})
+        write_json(self.folder / STATE, {**content, "sha256": _digest_of(content)})
         current = {entry["file"] for entry in entries}
         for path in self.folder.glob("kept-*.arrow"):
             if path.name not in current:
@@ -164,19 +164,19 @@ def seed_of(folder: Path) -> int | None:
 
 def read_state(folder: Path) -> dict[str, Any] | None:
     """Return what the JSON file of a checkpoint says; None if there is none."""
-    path = folder / _STATE
+    path = folder / STATE
     try:
         saved = json.loads(path.read_text())
     except FileNotFoundError:
         return None
     except OSError as error:
         raise InputError(
-            f"Checkpoint {str(folder)!r} cannot be used: {_STATE} cannot be read: {error.strerror}."
+            f"Checkpoint {str(folder)!r} cannot be used: {STATE} cannot be read: {error.strerror}."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise _damaged(folder, f"{_STATE} cannot be read") from error
+        raise _damaged(folder, f"{STATE} cannot be read") from error
     if not isinstance(saved, dict) or saved.pop("sha256", None) != _digest_of(saved):
-        raise _damaged(folder, f"{_STATE} does not have its checksum")
+        raise _damaged(folder, f"{STATE} does not have its checksum")
     if saved["format"] != _FORMAT:
         raise InputError(
             f"Checkpoint {str(folder)!r} has format {saved['format']}, and this version reads {_FORMAT}. "

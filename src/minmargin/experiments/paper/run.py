@@ -15,7 +15,7 @@ from minmargin.compare.results import SCHEMA, Outcome, Results
 from minmargin.compare.store import Store, write_results
 from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
-from minmargin.execution import Progress
+from minmargin.execution import Progress, out_of_reach
 from minmargin.experiments.paper.experiment import Experiment, Setting
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
@@ -115,7 +115,9 @@ def _play_all(
 
     side_by_side = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
     play: Callable[..., Any] = delayed(_play)
-    yield from side_by_side(play(number, task, data_dir, device="cpu") for number, task in enumerate(tasks))
+    with out_of_reach():
+        played = side_by_side(play(number, task, data_dir, device="cpu") for number, task in enumerate(tasks))
+    yield from played
 
 
 def _play(number: int, task: _Task, data_dir: Path | None, **how: Any) -> tuple[int, list[list[Outcome]]]:

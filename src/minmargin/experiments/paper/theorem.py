@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from minmargin.checks import check_count
-from minmargin.execution import Progress, silent
+from minmargin.execution import Progress, out_of_reach, silent
 from minmargin.experiments.paper import proof
 from minmargin.experiments.paper.angles import Angles, Labeled, draw_cover, stream_batches
 from minmargin.files import write_json, write_whole
@@ -204,7 +204,8 @@ def _finished(blocks: Sequence[Block], parts: Path, workers: int) -> Iterator[Bl
         yield from (_play_one(block, parts) for block in blocks)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(_play_one, block, parts) for block in blocks]
+        with out_of_reach():
+            waiting = [pool.submit(_play_one, block, parts) for block in blocks]
         try:
             yield from (future.result() for future in as_completed(waiting))
         finally:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from minmargin.compare.results import NONE
 from minmargin.device import Device, DeviceChoice, resolve_device
 from minmargin.errors import InputError
-from minmargin.execution import Progress
+from minmargin.execution import Progress, out_of_reach
 from minmargin.experiments.study.cells import STAGES, Task, play, rules_of, settings_of, sizes_of
 from minmargin.experiments.study.facts import write_facts
 from minmargin.experiments.study.named import usual
@@ -211,7 +211,8 @@ def _play_all(
             while left and len(playing) < n_workers:
                 task = left.popleft()
                 if clock.has_time_for(task):
-                    playing[pool.submit(_timed, task, folder, _device_of(task, on_gpu))] = task
+                    with out_of_reach():  # a process is started when there is a task for it
+                        playing[pool.submit(_timed, task, folder, _device_of(task, on_gpu))] = task
             done = wait(playing, timeout=clock.left, return_when=FIRST_COMPLETED).done
             if not done:  # nothing is left, or no time
                 return
