@@ -225,7 +225,9 @@ def test_a_batch_that_the_rest_cannot_fill():
     )
     with pytest.raises(mm.InputError) as caught:
         mm.select(X, y, None, "5")
-    assert str(caught.value) == "batch_size='5' must be a whole number >= 1."
+    assert str(caught.value) == (
+        "batch_size='5' must be a whole number >= 1, or a share of the pool such as '5%'."
+    )
 
 
 ASKED = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,28 @@ def check_n_jobs(n_jobs: Any) -> int:
     if not _is_whole(n_jobs) or n_jobs == 0:
         raise InputError(f"n_jobs={n_jobs!r} must be a whole number >= 1, or -1 for all cores.")
     return int(n_jobs)
+
+
+def rows_in_share(name: str, share: str, n_rows: int) -> int:
+    """Return how many of so many rows a share such as "5%" is, rounded down.
+
+    >>> rows_in_share("batch_size", "2.5%", 1_000)
+    25
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", share)
+    if found is None:
+        raise InputError(
+            f"{name}={share!r} must be a whole number >= 1, or a share of the pool such as '5%'."
+        )
+    part = Fraction(found[1]) / 100  # exactly: 0.07 * 100 is not 7 in floating point
+    if not 0 < part <= 1:
+        raise InputError(f"{name}={share!r} must be more than 0% and at most 100% of the pool.")
+    rows = int(part * n_rows)
+    if rows == 0:
+        raise InputError(
+            f"{name}={share!r} of {n_rows:,} rows is less than one row. Use a larger share, or {name}=1."
+        )
+    return rows
 
 
 def is_number(value: Any) -> bool:

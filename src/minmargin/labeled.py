@@ -19,6 +19,8 @@ from scipy import sparse
 
 from minmargin.data.columns import chunks_of
 from minmargin.data.containers import check_same_index, is_unframed
+from minmargin.data.conversion import NO_NUMBERS, Marks, as_text
+from minmargin.data.guessing import guess_marks
 from minmargin.data.intake import Form, Intake
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
@@ -136,7 +138,7 @@ class LabeledSet:
         """
         self.require_table()
         if self.columns is not None:
-            require_numbers(self.columns)
+            require_numbers(self.columns, self.how_to_declare)
             width = sum(column.width or 1 for column in self.columns)
             return Intake("matrix", self.columns, width, missing=missing)
         rows = cast("Matrix", self.rows)
@@ -147,6 +149,15 @@ class LabeledSet:
             )
         form: Form = "sparse" if sparse.issparse(rows) and takes_sparse else "matrix"
         return Intake(form, None, rows.shape[1], missing=missing)
+
+    def how_to_declare(self, column: Column) -> str:
+        """Return an example of texts that look like numbers, and what declares them to be some; empty: they do not."""
+        if column.conversion is not None:  # somebody has said what they are
+            return ""
+        texts = as_text(chunks_of(cast("Frame", self.rows)[column.name])).to_pylist()
+        known = [text.strip() for text in texts if text is not None and text.strip() not in NO_NUMBERS]
+        written = guess_marks([(text, 1) for text in known], Marks()) if known else None
+        return "" if written is None else f"such as {written.example!r}. If they are, use {written.use}"
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this labeled set."""

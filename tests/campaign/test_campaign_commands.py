@@ -90,6 +90,15 @@ def test_without_a_pool_the_rows_without_a_label_are_it(run):
     assert "Picked 5 of 135 rows by min-margin" in run("next", "flowers", "--n-jobs", "1")[1]
 
 
+def test_a_share_of_the_pool_comes_to_a_number(run):
+    line = [part if part != "5" else "10%" for part in INIT]
+    assert run(*line)[1].splitlines()[1:] == [
+        "A campaign begins in flowers (seed 0), with 3 classes.",
+        "A round picks 15 rows, 10% of the pool.",
+        "Next: minmargin campaign next flowers",
+    ]
+
+
 def test_an_audit_and_changed_settings_from_the_command_line(run):
     assert run(*INIT, "--audit", "4", "--stop-hints")[0] == 0
     code, out, _ = run("next", "flowers", "--csv", "--n-jobs", "1", "--report", "round.html")

@@ -486,7 +486,10 @@ def test_without_a_pool_there_have_to_be_rows_without_a_label(
     ("line", "says"),
     [
         (arguments("--colour", "red"), "No such option: --colour"),
-        (arguments(batch_size="many"), "Invalid value for '--batch-size'"),
+        (
+            arguments(batch_size="many"),
+            "minmargin: --batch-size many must be a whole number >= 1, or a share of the pool such as '5%'.\n",
+        ),
         (arguments(labeled=None), "Without --labeled there is nothing to select by."),
         (arguments(preprocess="some"), "'some' is not one of"),
         (["selekt"], "No such command 'selekt'"),

@@ -135,7 +135,10 @@ def test_a_factory_makes_the_learner(run):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--batch-sizes", "5,many"], "--batch-sizes 5,20,5,many must be whole numbers, such as 50,100,200."),
+        (
+            ["--batch-sizes", "5,many"],
+            "--batch-sizes 5,20,5,many must be whole numbers, such as 50,100,200, or shares of the pool, such as 5%.",
+        ),
         (
             ["--test-size", "half"],
             "--test-size half must be a fraction or a whole number, such as 0.5 or 2000.",

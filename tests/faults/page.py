@@ -30,7 +30,7 @@ away in the middle of a push by `make test-labelling`.
   every text as it is.
 - **Ctrl-C keeps what was found.** Threads stop at the next block of rows, and the state is written. On 16 million rows
   in fragments of a million, five tries ended after 0.35 to 0.70 s.
-- **Ctrl-C says one line and leaves with 130**, at any moment after Python itself has started (some 20 ms): what was kept,
+- **Ctrl-C says one line and leaves with 130**, at any moment once Python itself has started (20 ms): what was kept,
   and how to go on. The processes that a comparison or a study started end with it, and print nothing.
 - **Files that change while they are read** are found by their size and time, and refused.
 

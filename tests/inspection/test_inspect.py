@@ -193,3 +193,48 @@ def test_what_is_said_of_one_column_does_not_hide_another() -> None:
         )
     ]
     assert mm.inspect(table, "y", reading=mm.Reading(missing="?", category="day")).findings == ()
+
+
+# Other columns, and many at once
+
+
+def test_columns_that_are_not_used_are_told_as_they_would_be_read(tmp_path: Path) -> None:
+    lines = ["n;code;price;y", *(f"{i};{i % 7};{i},5;{'ab'[i % 2]}" for i in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    reading = mm.Reading(decimal=",", drop=["code"])
+    found = mm.inspect(tmp_path / "t.csv", "y", id_column="n", reading=reading)
+    assert [(row[0], row[1], row[3]) for row in found.rows()] == [
+        ("price", "number", "0.5 to 39.5"),
+        ("n", "id", "0 to 39"),
+        ("code", "number", "0 to 6"),
+        ("y", "category", "a, b"),
+    ]
+
+
+def with_commas(n_columns: int) -> pd.DataFrame:
+    """A table whose numbers have decimal commas, all of them different, and one of thousands."""
+    columns = {f"c{k}": [f"{i},{k}" for i in range(40)] for k in range(n_columns)}
+    return pd.DataFrame({**columns, "name": [f"n. {i}" for i in range(40)], "y": ["no", "yes"] * 20})
+
+
+def test_the_same_fault_of_many_columns_is_told_once() -> None:
+    said = "Column 'c0' of the labeled set is read as a category, and its 40 values look like numbers, such as '0,0'. "
+    mend = "If they are, use decimal=','."
+    others = "The same holds of 'c1', 'c2', 'c3', 'c4', 'c5', 'c6' and 5 more."
+    found = mm.inspect(with_commas(12), "y", id_column="name").findings
+    assert [each.message for each in found] == [f"{said}{mend} {others}"]
+    assert (found[0].column, found[0].others) == ("c0", tuple(f"c{k}" for k in range(1, 12)))
+    dated = with_commas(1).assign(day=[f"{1 + i % 28}.11.2026" for i in range(40)])
+    assert [each.column for each in mm.inspect(dated, "y", id_column="name").findings] == ["c0", "day"]
+    two = mm.inspect(with_commas(2), "y", id_column="name").findings
+    assert [(each.column, each.others) for each in two] == [("c0", ()), ("c1", ())]
+
+
+def test_a_learner_of_numbers_asks_for_the_decimal_mark() -> None:
+    """It sends nobody to preprocess, which would make categories of them."""
+    table = with_commas(1)[["c0", "y"]]
+    with pytest.raises(mm.InputError) as error:
+        mm.select(table, "y", table, 2)
+    assert str(error.value) == (
+        "Column 'c0' holds texts that look like numbers, such as '0,0'. If they are, use decimal=','."
+    )

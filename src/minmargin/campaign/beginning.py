@@ -18,6 +18,7 @@ from minmargin.campaign.measuring import training_of
 from minmargin.campaign.settings import FILE, GIVEN, Settings, portable
 from minmargin.campaign.tables import ids_as_given, read_ids, read_rows, with_labels, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
+from minmargin.checks import check_count, rows_in_share
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
@@ -26,7 +27,15 @@ from minmargin.files import LOCK, locked_folder
 from minmargin.inspection import Inspection, Table, look_at
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
-from minmargin.pools import MatchedPool, Pool, check_batch_size, is_path, match_pool, open_pool
+from minmargin.pools import (
+    MatchedPool,
+    Pool,
+    check_batch_size,
+    is_path,
+    match_pool,
+    open_pool,
+    resolve_batch_size,
+)
 from minmargin.pools.opening import OneTable
 from minmargin.pools.uris import is_uri
 from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
@@ -66,6 +75,16 @@ def refuse_used(folder: Path) -> None:
         raise InputError(f"{str(folder)!r} is not an empty folder. Use a new one.")
 
 
+def size_of_rounds(batch_size: int | str, pool: Any, first: Given | None) -> int:
+    """Return how many rows a round picks. A share is of the pool's rows, in one table of those without a label."""
+    if not isinstance(batch_size, str):
+        return check_count("batch_size", batch_size, least=1)
+    one_table = None if first is None else first.one_table
+    if one_table is not None:
+        return rows_in_share("batch_size", batch_size, one_table.n_rows - one_table.n_labeled)
+    return resolve_batch_size(batch_size, open_pool(pool))
+
+
 def folder_of_learner(learner: str | None, folder: Path) -> str | None:
     """Return the folder of a learner's module, as settings keep it; None if the learner is no module of this folder."""
     return portable(".", folder) if is_reference(learner) and is_in_current_folder(learner) else None
@@ -87,6 +106,14 @@ class Given(NamedTuple):
     def read(cls, source: Any, what: str, reading: Reading, label_column: str | None) -> Given | None:
         """Return the rows of a frame or of files; None if there is nothing to read."""
         return None if source is None else cls(read_rows(source, what, reading, label_column), source)
+
+
+def nothing_to_train_on() -> InputError:
+    """Return the error for a campaign that has no labeled rows, and would train models on them."""
+    return InputError(
+        "A campaign that trains models begins with labeled rows. Give labeled= and label_column=, or use "
+        "learner='given' to pick by probabilities of models elsewhere."
+    )
 
 
 def labeled_part(

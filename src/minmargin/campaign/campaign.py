@@ -18,8 +18,10 @@ from minmargin.campaign.beginning import (
     checked_given_beginning,
     folder_of_learner,
     labeled_part,
+    nothing_to_train_on,
     refuse_training,
     refuse_used,
+    size_of_rounds,
     strategy_name,
     whether_distinct,
 )
@@ -70,7 +72,7 @@ class Campaign:
         folder: str | Path,
         *,
         pool: Any,
-        batch_size: int,
+        batch_size: int | str,
         labeled: Any = None,
         label_column: str | None = None,
         id_column: str | None = None,
@@ -97,7 +99,7 @@ class Campaign:
         Args:
             folder: a new or empty folder.
             pool: a path, glob or list of files, read in every round. None: the labeled files' rows without a label.
-            batch_size: how many rows a round picks.
+            batch_size: how many rows a round picks; or a share of the pool as it is now, such as "5%".
             labeled: the rows that are labeled already: a frame or a path to files. They are copied into the folder.
                 With learner="given" there need not be any.
             label_column: their column of labels; without any, what it will be called, "label" if nothing is said.
@@ -141,10 +143,7 @@ class Campaign:
             )
             features, label_column = (), "label" if label_column is None else label_column
         elif rows is None or label_column is None:
-            raise InputError(
-                "A campaign that trains models begins with labeled rows. Give labeled= and label_column=, or use "
-                "learner='given' to pick by probabilities of models elsewhere."
-            )
+            raise nothing_to_train_on()
         elif features is None:
             others = {label_column, id_column, *reading.drop}
             features = [name for name in rows.column_names if name not in others]
@@ -158,7 +157,7 @@ class Campaign:
             id_kind="text",
             features=features if isinstance(features, str) else tuple(features or ()),
             keep=as_names(keep),
-            batch_size=check_count("batch_size", batch_size, least=1),
+            batch_size=size_of_rounds(batch_size, pool, first),
             strategy=strategy_name(strategy),
             strategy_options=dict(strategy_options or {}),
             learner=named,

@@ -44,6 +44,7 @@ from minmargin.cli.options import (
     ReportOption,
     StrategyOption,
     StrategyOptions,
+    batch_size_of,
     check_report,
     one_or_all,
     one_or_none,
@@ -99,7 +100,13 @@ def init_command(
     *,
     reading: Reading,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the campaign.")],
-    batch_size: Annotated[int, typer.Option(help="How many rows a round picks.")],
+    batch_size: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many rows a round picks: a number, or a share of the pool as it is now, such as 5%.",
+        ),
+    ],
     labeled: MaybeLabeledFiles = None,
     label_column: MaybeLabelColumn = None,
     pool: MaybePoolFiles = None,
@@ -156,7 +163,7 @@ def init_command(
         labeled=one_or_all(labeled) if labeled else None,
         label_column=label_column,
         pool=one_or_none(pool),
-        batch_size=batch_size,
+        batch_size=batch_size_of(batch_size),
         id_column=id_column,
         features=split(features),
         keep=split(keep) or [],
@@ -189,6 +196,8 @@ def init_command(
         chunks = open_pool(one_or_all(labeled or [])).chunks({str(id_column): None}, CHUNK_SIZE)
         n_rows, n_labeled = sum(map(count_rows, chunks)), len(made.labeled())
         console.print(f"The pool is the {n_rows - n_labeled:,} of {n_rows:,} rows without a label.")
+    if not batch_size.isdigit():
+        console.print(f"A round picks {made.settings.batch_size:,} rows, {escape(batch_size)} of the pool.")
     if empty and not made.settings.given:
         console.print(
             f"No labeled row has {escape(listing(empty))} yet, which annotators can give all the same."

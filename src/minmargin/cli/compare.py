@@ -23,6 +23,7 @@ from minmargin.cli.options import (
     LearnerOptions,
     NModels,
     PreprocessOption,
+    batch_size_of,
     learner_for,
     one_or_all,
     one_or_none,
@@ -73,7 +74,11 @@ def compare_command(
     ] = None,
     batch_sizes: Annotated[
         list[str] | None,
-        typer.Option(metavar="NUMBERS", help="How many labels are added; default: fitting the table."),
+        typer.Option(
+            metavar="NUMBERS",
+            help="How many labels are added: numbers, or shares of the rows that can be picked, such as 5%; default: "
+            "fitting the table.",
+        ),
     ] = None,
     rounds: Annotated[
         list[str] | None,
@@ -134,7 +139,7 @@ def compare_command(
             label_column,
             classes=split(classes),
             strategies=[resolve_strategy(name) for name in split(strategies) or ()] or None,
-            batch_sizes=None if batch_sizes is None else _numbers("--batch-sizes", batch_sizes),
+            batch_sizes=None if batch_sizes is None else _batch_sizes(batch_sizes),
             n_labeled=n_labeled,
             test_size=_test_size(test_size),
             n_draws=n_draws,
@@ -190,6 +195,16 @@ def _show_scores(shown: ScoreTable, console: Console) -> None:
     console.print(table)
     console.width = narrow
     console.print(escape(shown.note), style="dim")
+
+
+def _batch_sizes(values: list[str]) -> list[int | str]:
+    try:
+        return [batch_size_of(value) for value in split(values) or []]
+    except InputError:  # of one of them; all that was given tells more
+        raise InputError(
+            f"--batch-sizes {','.join(values)} must be whole numbers, such as 50,100,200, or shares of the pool, "
+            "such as 5%."
+        ) from None
 
 
 def _numbers(flag: str, values: list[str]) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from minmargin.checks import rows_in_share
 from minmargin.cli.completion import (
     complete_device,
     complete_engine,
@@ -117,6 +118,29 @@ CheckpointFolder = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")]
+
+
+BatchSize = Annotated[
+    str,
+    typer.Option(
+        metavar="NUMBER", help="How many rows to pick: a number, or a share of the pool such as 5%."
+    ),
+]
+
+
+def batch_size_of(text: str) -> int | str:
+    """Return a number of rows, or a share as it is, and say now if it is neither.
+
+    >>> batch_size_of("200"), batch_size_of("5%")
+    (200, '5%')
+    """
+    try:
+        return int(text)
+    except ValueError:
+        rows_in_share(
+            "batch_size", text, 10**9
+        )  # of some pool: how many rows this one has is found out later
+        return text
 
 
 def split(values: list[str] | None) -> list[str] | None:

@@ -26,6 +26,7 @@ from minmargin.cli.given import (
 from minmargin.cli.interruption import in_checkpoint, interruption
 from minmargin.cli.options import (
     Address,
+    BatchSize,
     BootstrapFraction,
     CheckpointFolder,
     DeviceOption,
@@ -45,6 +46,7 @@ from minmargin.cli.options import (
     ReportOption,
     StrategyOption,
     StrategyOptions,
+    batch_size_of,
     check_report,
     learner_for,
     one_or_all,
@@ -93,7 +95,7 @@ def select_command(
     columns: ProbabilityColumns = None,
     values: GivenValues = "probabilities",
     base: BaseColumns = None,
-    batch_size: Annotated[int, typer.Option(help="How many rows to pick.")],
+    batch_size: BatchSize,
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
     classes: Annotated[
         list[str] | None,
@@ -148,6 +150,7 @@ def select_command(
 ) -> None:
     """Pick the rows to label next."""
     files = check_inputs(context, labeled, label_column, pool, probabilities)
+    size = batch_size_of(batch_size)
     for path in (out, manifest):
         if path is not None:
             check_writable(path)
@@ -178,7 +181,7 @@ def select_command(
         if files.probabilities:
             batch = select_from_probabilities(
                 one_or_all(files.probabilities),
-                batch_size,
+                size,
                 columns=columns_of_models(columns),
                 values=cast("Values", values),  # likewise
                 base=one_or_none(split(base)),
@@ -191,7 +194,7 @@ def select_command(
                 one_or_all(files.labeled),
                 files.label_column,
                 beside,
-                batch_size,
+                size,
                 features=split(features),
                 learner=learner_for(learner, learner_option),
                 n_models=n_models,
@@ -212,7 +215,7 @@ def select_command(
     if as_json:
         typer.echo(json.dumps({"out": str(out), **batch.manifest}, indent=2))
     else:
-        show_batch(batch, out, make_console(), report)
+        show_batch(batch, out, make_console(), report, share=size if isinstance(size, str) else "")
 
 
 class _OfPool(ExecutionOptions):

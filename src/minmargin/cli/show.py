@@ -42,8 +42,10 @@ def tell_what_is_read(inspection: Inspection) -> None:
     make_console().print(escape(inspection.summary))
 
 
-def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = None) -> None:
-    """Print what was picked, why, and where it was written."""
+def show_batch(
+    batch: Batch, out: Path, console: Console, report: Path | None = None, *, share: str = ""
+) -> None:
+    """Print what was picked, why, and where it was written; `share` is the part of the pool that was asked for."""
     n_audit = len(batch) - len(batch.picks)
     batch = batch.picks
     settings, pool = batch.manifest["settings"], batch.manifest["pool"]
@@ -54,7 +56,8 @@ def show_batch(batch: Batch, out: Path, console: Console, report: Path | None = 
     excluded = batch.manifest.get("excluded")
     n_excluded = 0 if excluded is None else excluded["rows"]
     console.print(
-        f"[bold]Picked {len(batch):,} of {pool['rows'] - n_excluded:,} rows[/bold] by {escape(settings['strategy'])} "
+        f"[bold]Picked {len(batch):,}{share and f' ({share})'} of {pool['rows'] - n_excluded:,} rows[/bold] by "
+        f"{escape(settings['strategy'])} "
         f"({trained}, {rows}, seed {settings['seed']}) "
         f"in {sum(batch.manifest['seconds'].values()):.1f} s."
     )

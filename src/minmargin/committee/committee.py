@@ -224,7 +224,7 @@ class Committee:
     def select(
         self,
         pool: PoolLike,
-        batch_size: int,
+        batch_size: int | str,
         *,
         strategy: StrategyLike = "min-margin",
         features: str | Sequence[str] | None = None,

@@ -21,7 +21,7 @@ def compare(
     *,
     classes: Iterable[object] | None = None,
     strategies: Sequence[StrategyLike] | None = None,
-    batch_sizes: Sequence[int] | int | None = None,
+    batch_sizes: Sequence[int | str] | int | str | None = None,
     n_labeled: int = 100,
     test_size: float = 0.5,
     n_draws: int = 50,
@@ -63,8 +63,8 @@ def compare(
             the labeled rows of a draw lack it. By default those of y, and models know those of their rows.
         strategies: names from `minmargin.strategies()`, or strategies as `select` takes them; by default spread,
             min-margin, margin and random; without spread if the learner has no probabilities.
-        batch_sizes: how many labels are added; by default a quarter of `n_labeled` to 16 times as many, by doublings,
-            as far as half the pool.
+        batch_sizes: how many labels are added, as numbers or as shares of the rows that can be picked, such as "5%"; by
+            default a quarter of `n_labeled` to 16 times as many, by doublings, as far as half the pool.
         n_labeled: how many rows are labeled from the start.
         test_size: how many rows are for testing: a fraction of all, or a whole number.
         n_draws: how often everything is dealt anew. Intervals become narrower with the square root of it.

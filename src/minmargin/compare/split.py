@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minmargin.checks import check_count
+from minmargin.checks import check_count, rows_in_share
 from minmargin.compare.deals import Deal, RowNumbers
 from minmargin.compare.game import can_be_drawn
 from minmargin.errors import InputError, listing
@@ -111,7 +111,12 @@ class Split:
             by_doubling = [round(self.n_labeled * 2.0**power) for power in range(-2, 5)]
             fitting = sorted({size for size in by_doubling if 1 <= size <= self.n_pool // 2})
             return tuple(fitting or [max(self.n_pool // 2, 1)])
-        checked = [check_count("batch_sizes", size, least=1) for size in as_list(sizes)]
+        checked = [
+            rows_in_share("batch_sizes", size, self.n_pool)
+            if isinstance(size, str)
+            else check_count("batch_sizes", size, least=1)
+            for size in as_list(sizes)
+        ]
         if not checked:
             raise InputError("batch_sizes is empty. Name at least one, or leave it out.")
         if max(checked) > self.n_pool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
@@ -265,11 +265,16 @@ def is_missing(value: Any) -> bool:
         return False
 
 
-def require_numbers(columns: Sequence[Column]) -> None:
-    """Raise an error that names the first column which holds no numbers."""
+def require_numbers(columns: Sequence[Column], declare: Callable[[Column], str] = lambda _: "") -> None:
+    """Raise an error that names the first column which holds no numbers.
+
+    `declare(column)` is how texts that look like numbers are declared to be some; empty: they do not.
+    """
     for column in columns:
         if column.kind not in {"number", "embedding"}:
             fix = "Leave"
+            if column.kind == "text" and (mend := declare(column)):
+                raise InputError(f"Column {column.name!r} holds texts that look like numbers, {mend}.")
             if column.kind == "text":
                 fix = "Use preprocess='auto' for categories or learner='text' for free text, leave"
             if column.kind == "date":

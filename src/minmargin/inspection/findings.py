@@ -20,6 +20,7 @@ from minmargin.inspection.profiles import Profile
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
 _MOST = 0.9  # of the values: the others are typing errors
 _MANY_DEVIATIONS = 5.0
+_MANY_COLUMNS = 3  # with the same fault: more messages than these, and nobody reads the others
 _WITH_UNIT = r"[€$£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?([%€$£¥]|[A-Za-z]{1,3})"
 _WITH_POINT = r"[+-]?\d*\.\d+"
 _CODES = {
@@ -37,10 +38,12 @@ class Finding(NamedTuple):
     Attributes:
         column: where; None for the labels.
         message: what, with an example, and what mends it.
+        others: further columns of which the same holds, as the message says.
     """
 
     column: str | None
     message: str
+    others: tuple[str, ...] = ()
 
 
 class Seen(NamedTuple):
@@ -249,14 +252,26 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
 
 
 def find(columns: Sequence[Seen]) -> list[Finding]:
-    """Return what looks wrong, column by column; of each the first thing that a rule says."""
-    found = []
+    """Return what looks wrong, column by column; of each the first thing that a rule says.
+
+    Where many have the same fault and are mended alike, it is told once, of the first, with the names of the others.
+    """
+    found: dict[tuple[object, str], list[tuple[str, str]]] = {}
     for seen in columns:
-        messages = (message for rule in RULES for message in rule(seen))
-        message = next(messages, None)
-        if message is not None:
-            found.append(Finding(seen.column.name, message))
-    return found
+        said = next(((rule, message) for rule in RULES for message in rule(seen)), None)
+        if said is not None:
+            rule, message = said
+            mend = message.rpartition(". ")[2].replace(repr(seen.name), "")
+            found.setdefault((rule, mend), []).append((seen.name, message))
+    findings = []
+    for alike in found.values():
+        if len(alike) < _MANY_COLUMNS:
+            findings += [Finding(name, message) for name, message in alike]
+            continue
+        (name, message), *rest = alike
+        others = tuple(other for other, _ in rest)
+        findings.append(Finding(name, f"{message} The same holds of {listing(others, most=6)}.", others))
+    return findings
 
 
 def _texts(seen: Seen) -> Iterator[tuple[str, list[tuple[str, int]], int]]:

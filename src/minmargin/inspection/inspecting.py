@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -13,7 +13,7 @@ from minmargin.data.columns import chunks_of
 from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
-from minmargin.data.schema import Column, schema_of
+from minmargin.data.schema import Column
 from minmargin.errors import listing, nearest
 from minmargin.inspection.findings import Finding, Seen, find
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
@@ -125,8 +125,7 @@ def look_at(
         ColumnSeen(
             column, (unused or {}).get(column.name, "no"), _profile(column, cast("Frame", table.rows)), None
         )
-        for column in (schema_of(table.rows).columns or () if isinstance(table.rows, nw.DataFrame) else ())
-        if column.name not in known
+        for column in _other_columns(table.rows, known, reading)
     ]
     wrong = find(
         [
@@ -150,6 +149,18 @@ def _n_candidates(matched: MatchedPool) -> int | None:
     """Return how many rows a pool has, without the labeled ones of the same table; None if only reading can tell."""
     one = matched.one_table
     return matched.pool.n_rows if one is None else one.n_rows - one.n_labeled
+
+
+def _other_columns(rows: Rows, features: Container[str], reading: Reading | None) -> Sequence[Column]:
+    """Return the columns that are no features, as they would be read."""
+    if not isinstance(rows, nw.DataFrame):
+        return ()
+    others = [name for name in rows.columns if name not in features]
+    if not others:
+        return ()
+    said = reading or Reading()
+    marks = Reading(decimal=said.decimal, thousands=said.thousands, missing=said.missing)
+    return feature_columns(rows, others, (), marks) or ()
 
 
 def _rare_classes(counts: dict[str, int]) -> list[Finding]:

@@ -9,6 +9,7 @@ from minmargin.pools.opening import (
     is_path,
     match_pool,
     open_pool,
+    resolve_batch_size,
     too_few_distinct,
     too_large,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "match_pool",
     "open_pool",
     "read_frame",
+    "resolve_batch_size",
     "too_few_distinct",
     "too_large",
 ]

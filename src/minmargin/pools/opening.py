@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from minmargin.checks import check_count
+from minmargin.checks import check_count, rows_in_share
 from minmargin.data.containers import (
     is_arrow_dataset,
     is_hub_dataset,
@@ -22,8 +22,10 @@ from minmargin.data.containers import (
     with_index,
 )
 from minmargin.data.intake import Intake
+from minmargin.data.rows import count_rows
 from minmargin.data.schema import Kind, as_rows, missing_column
 from minmargin.errors import InputError, TooFewDistinctError, listing, warn
+from minmargin.execution import CHUNK_SIZE
 from minmargin.pools.base import Pool
 from minmargin.pools.exclusion import Exclusion, Named
 from minmargin.pools.files import DatasetPool, FilePool
@@ -221,15 +223,36 @@ def _warn_of_other_pools(theirs: Sequence[int], n_rows: int | None) -> None:
         )
 
 
-def check_batch_size(batch_size: int, matched: MatchedPool) -> int:
-    """Return a batch size that must be a positive number which the pool can fill."""
-    size = check_count("batch_size", batch_size, least=1)
+def check_batch_size(batch_size: int | str, matched: MatchedPool) -> int:
+    """Return a batch size that must be a positive number which the pool can fill, or a share of the pool."""
     n_rows, n_left = matched.pool.n_rows, matched.n_left
     if n_rows == 0:
         raise empty_pool(matched)
+    n_labeled = 0 if matched.one_table is None else matched.one_table.n_labeled
+    size = resolve_batch_size(batch_size, matched.pool, n_labeled)
     if n_rows is not None and n_left is not None and n_left < size:
         raise too_large(size, n_rows, n_rows - n_left, matched)
     return size
+
+
+def resolve_batch_size(batch_size: int | str, pool: Pool, n_labeled: int = 0) -> int:
+    """Return a batch size as a number of rows; a share, such as "5%", is of all rows but the pool's labeled ones.
+
+    Rows that a pool does not count are counted by reading one column, if they can be read again.
+    """
+    if not isinstance(batch_size, str):
+        return check_count("batch_size", batch_size, least=1)
+    rows_in_share("batch_size", batch_size, 10**9)  # says what is wrong with it before anything is counted
+    n_rows = pool.n_rows
+    if n_rows is None and isinstance(pool, StreamPool):
+        raise InputError(
+            f"batch_size={batch_size!r} is a share, and how many rows an iterable has is known at its end only. Use a "
+            "number of rows."
+        )
+    if n_rows is None:
+        first = pool.schema.names[:1]
+        n_rows = sum(map(count_rows, pool.chunks(dict.fromkeys(first), CHUNK_SIZE)))
+    return rows_in_share("batch_size", batch_size, n_rows - n_labeled)
 
 
 def empty_pool(matched: MatchedPool) -> InputError:

@@ -31,7 +31,7 @@ _OF_SEVERAL = ("committee", "var-softmax", "bald")
 
 def select_from_probabilities(
     probabilities: Any,
-    batch_size: int,
+    batch_size: int | str,
     *,
     strategy: StrategyLike = "min-margin",
     values: Values = "probabilities",
@@ -58,7 +58,7 @@ def select_from_probabilities(
         probabilities: (n, C) of one model; (K, n, C), a list of K arrays, or a dict of them by the models' names, of a
             committee; a data frame, or a path to files, with a column for each class or a list column for each model;
             or an iterable of chunks of these.
-        batch_size: B, how many rows to pick.
+        batch_size: B, how many rows to pick; or a share of them, such as "5%".
         strategy: as for `select`.
         values: what the numbers are: "probabilities", "log-probabilities" or "logits".
         base: (n, C) of the model that was trained on all labels, or its columns. Strategies that look at one model

@@ -39,7 +39,7 @@ def select(
     X: RowsLike,
     y: LabelsLike,
     pool: PoolLike | None,
-    batch_size: int,
+    batch_size: int | str,
     *,
     classes: Iterable[object] | None = None,
     strategy: StrategyLike = "min-margin",
@@ -81,7 +81,7 @@ def select(
             chunks. Frames and files are matched to X by column name; other columns are ignored. None: the rows of X
             without a label, for which y has None, NaN or, in default of these, -1 or an empty text. `batch.rows` are
             then row numbers in X.
-        batch_size: B, how many rows to pick.
+        batch_size: B, how many rows to pick; or a share of the pool, such as "5%".
         classes: all classes that may occur, those of y and others that nobody has labeled yet; by default those of y.
             Networks have an output for each of them. Other learners give 0 to classes without labels.
         strategy: a name from `minmargin.strategies()`, a strategy object, or a function that takes
@@ -160,14 +160,14 @@ def select(
         matched = partly.leave_out_labeled(matched, batch_size)
     elif id_column is not None and not keep_labeled:
         matched = leave_out_labeled(matched, X, labeled, id_column)
-    batch_size = check_batch_size(batch_size, matched)
+    size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
-    chosen.shortlists(batch_size)  # says now if the strategy's own settings do not fit the batch
+    chosen.shortlists(size)  # says now if the strategy's own settings do not fit the batch
     inspection = look_at(Table.of(labeled, training.intake), matched, reading, id_column=id_column)
     if inspected is not None:
         inspected(inspection)
     inspection.warn()
     committee = training.fit(n_models if chosen.needs == "members" else 0, execution)
     distinct = distinct_rows(distinct, chosen)
-    batch = committee.pick(matched, batch_size, chosen, execution, distinct=distinct, id_column=id_column)
+    batch = committee.pick(matched, size, chosen, execution, distinct=distinct, id_column=id_column)
     return replace(batch, manifest={**batch.manifest, "inspection": inspection.to_dict()})

@@ -95,7 +95,7 @@ class NamedIntake(Intake):
             if name not in by_name:
                 raise missing_column(name, tuple(by_name), "the labeled set")
         columns = tuple(by_name[name] for name in names)
-        require_numbers(columns)
+        require_numbers(columns, labeled.how_to_declare)
         width = sum(column.width or 1 for column in columns)
         whole = tuple(_holds_whole(labeled.rows[name]) for name in names)
         return cls("matrix", columns, width, whole=whole)
