@@ -233,6 +233,13 @@ class NoPool(Recorder):
         raise ValueError("out of order")
 
 
+def test_a_reference_to_a_learner_says_where_it_works_and_what_to_pass() -> None:
+    assert complaint(learner="package.models:make") == (
+        "learner='package.models:make' names a factory, which the command line and Campaign.init take. Here, pass what "
+        "it makes: from package.models import make, then learner=make(), or learner=make for torch modules."
+    )
+
+
 def test_the_nearest_name_is_suggested_for_an_unknown_learner() -> None:
     assert complaint(learner="randomforest") == (
         "There is no learner 'randomforest' (names: 'logistic', 'text', 'mlp', 'random-forest', 'gradient-boosting'). "

@@ -238,3 +238,23 @@ def test_a_learner_of_numbers_asks_for_the_decimal_mark() -> None:
     assert str(error.value) == (
         "Column 'c0' holds texts that look like numbers, such as '0,0'. If they are, use decimal=','."
     )
+
+
+def test_apostrophes_of_our_csv_files_are_pointed_out(tmp_path: Path) -> None:
+    """A batch that was labeled in its CSV file has other texts than the pool that it came from."""
+    pool = pd.DataFrame({"note": ["=1+1", "-a", "plain"] * 20, "x": RNG.normal(size=60)})
+    first = pool[:30].assign(y=["no", "yes"] * 15)
+    batch = mm.select(first, "y", pool, 30, keep=["x", "note"], features=["x"], random_state=0, n_models=2)
+    batch.to_csv(tmp_path / "batch.csv")
+    labeled = pd.read_csv(tmp_path / "batch.csv")[["note", "x"]].assign(y=["no", "yes"] * 15)
+    assert sorted(labeled["note"].unique()) == ["'-a", "'=1+1", "plain"]
+    said = [each.message for each in mm.inspect(labeled, "y", pool).findings]
+    assert len(said) == 1
+    assert said[0].startswith("Column 'note' of the labeled set has \"'")
+    assert said[0].endswith(
+        ": a CSV file of minmargin has an apostrophe before what a spreadsheet would run. Use a Parquet file of the "
+        "batch, or remove the apostrophes."
+    )
+    assert mm.inspect(first, "y", pool).findings == ()
+    quoted = pool.assign(note=pool["note"].replace({"=1+1": "'=1+1", "-a": "'-a"}))
+    assert mm.inspect(labeled, "y", quoted).findings == ()

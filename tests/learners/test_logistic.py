@@ -141,3 +141,12 @@ def test_a_weight_for_a_class_that_is_not_there_is_refused(make):
     assert str(caught.value) == (
         "class_weight has 7, but the classes are 0, 1. Use the labels as they are in y."
     )
+
+
+def test_weights_that_are_no_mapping_are_told_in_a_few_words():
+    with pytest.raises(mm.InputError) as error:
+        mm.LogisticLearner(class_weight=[1.0] * 150)
+    assert str(error.value) == (
+        "class_weight=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, ...] must be None, 'balanced', or a weight for each class, such "
+        "as {0: 2.0}."
+    )

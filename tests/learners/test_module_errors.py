@@ -58,6 +58,15 @@ def test_a_module_without_an_output_for_each_class_is_refused():
     )
 
 
+def test_a_module_that_is_made_already_is_refused():
+    with pytest.raises(mm.InputError) as error:
+        mm.ModuleLearner(nn.Linear(4, 3))
+    assert str(error.value) == (
+        "factory is a Linear that is already made, and every member needs one of its own. Pass the class, "
+        "ModuleLearner(Linear), or a function that makes it, such as ModuleLearner(lambda: Linear(...))."
+    )
+
+
 def test_a_module_that_gives_no_tensor_is_refused():
     class Pair(nn.Linear):
         def forward(self, X):

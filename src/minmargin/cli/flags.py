@@ -49,6 +49,8 @@ def with_flags(message: str) -> str:
     "Use --missing '?,not known', or --drop age."
     >>> with_flags("If they are, use decimal=',' and thousands=' '.")
     "If they are, use --decimal ',' and --thousands ' '."
+    >>> with_flags("Give the forest more trees, such as n_estimators=500.")
+    'Give the forest more trees, such as --learner-option n_estimators=500.'
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
     '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
     """
@@ -61,6 +63,7 @@ def with_flags(message: str) -> str:
         value = "" if value == "True" else value.replace("[...]", "NAMES")
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
+    message = message.replace("such as n_estimators=", "such as --learner-option n_estimators=")
     message = _DATE.sub(r"--date \1=\2", _NAMED.sub(_as_list, message))
     message = _MARK.sub(_as_mark, message)
     message = _NO_POOL.sub(

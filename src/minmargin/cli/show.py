@@ -55,8 +55,10 @@ def show_batch(
     rows = "no labeled set" if labeled is None else f"{labeled['rows']:,} labeled rows"
     excluded = batch.manifest.get("excluded")
     n_excluded = 0 if excluded is None else excluded["rows"]
+    n_pool = pool["rows"] - (0 if excluded is None else excluded.get("labeled", 0))
+    asked = f" ({escape(share)} of {n_pool:,})" if share else ""
     console.print(
-        f"[bold]Picked {len(batch):,}{share and f' ({share})'} of {pool['rows'] - n_excluded:,} rows[/bold] by "
+        f"[bold]Picked {len(batch):,} of {pool['rows'] - n_excluded:,} rows[/bold]{asked} by "
         f"{escape(settings['strategy'])} "
         f"({trained}, {rows}, seed {settings['seed']}) "
         f"in {sum(batch.manifest['seconds'].values()):.1f} s."

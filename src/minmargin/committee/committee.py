@@ -14,6 +14,7 @@ from minmargin.batch import Batch
 from minmargin.batch.excluded import resolve_excluded
 from minmargin.committee.provenance import Provenance
 from minmargin.committee.shown import show, show_as_html
+from minmargin.committee.ties import warn_of_ties
 from minmargin.device import Device, resolve_device
 from minmargin.errors import InputError, warn
 from minmargin.execution import CHUNK_SIZE, Execution, ExecutionOptions, ScanOptions
@@ -294,6 +295,7 @@ class Committee:
                 batch_size, self.provenance.seeds, self.provenance.vectors, execution.device, execution.n_jobs
             )
             picks = strategy.finish(found.shortlists, context)
+        warn_of_ties(picks.scores, strategy.name, self.provenance.learner)
         columns = matched.pool.schema.columns or ()
         labeled = None if self.training is None else self.training.labeled
         return Batch.of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 from minmargin.data.conversion import NO_NUMBERS, PADDED, Marks
@@ -27,6 +28,7 @@ _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
     *(10.0**k - 1 for k in range(2, 7)),
 }  # -9, -99, 99, 999, ...
+_QUOTED = re.compile(r"'[=+\-@\t\r\n]")  # as Batch.to_csv writes it
 _ID_NAME = re.compile(
     r"(^|[^a-z])(id|ids|key|uuid|guid|index|row|nr|no|number)($|[^a-z])|^unnamed", re.IGNORECASE
 )
@@ -161,6 +163,26 @@ def _stands_for_missing(seen: Seen) -> Iterator[str]:
                 return
 
 
+def _quoted_formulas(seen: Seen) -> Iterator[str]:
+    """Texts with the apostrophe that CSV files of ours have before what a spreadsheet would run, on one side only."""
+    if seen.pool is None or seen.column.kind != "text":
+        return
+    sides = {"the labeled set": seen.labeled, "the pool": seen.pool}
+    quoted = {
+        where: [text for text, _ in profile.levels if _QUOTED.match(text)] for where, profile in sides.items()
+    }
+    for (where, texts), (other, others) in permutations(quoted.items(), 2):
+        plain = {text for text, _ in sides[other].levels}
+        example = next((text for text in texts if text[1:] in plain), None)
+        if example is not None and not others:
+            yield (
+                f"Column {seen.name!r} of {where} has {example!r} where {other} has {example[1:]!r}: a CSV file of "
+                "minmargin has an apostrophe before what a spreadsheet would run. Use a Parquet file of the batch, or "
+                "remove the apostrophes."
+            )
+            return
+
+
 def _unknown_categories(seen: Seen) -> Iterator[str]:
     """Categories of the pool that the labeled set does not have."""
     if (
@@ -244,6 +266,7 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     _dates_as_texts,
     _looks_like_an_id,
     _stands_for_missing,
+    _quoted_formulas,
     _unknown_categories,
     _gone_from_the_pool,
     _shifted,

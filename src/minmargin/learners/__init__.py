@@ -89,6 +89,12 @@ LEARNERS: dict[LearnerName, Callable[[], Learner]] = {
 def resolve_learner(learner: Any) -> Learner:
     """Return the learner that a name, a scikit-learn classifier, a factory of modules or a learner stands for."""
     if isinstance(learner, str):
+        if ":" in learner:
+            module, _, name = learner.partition(":")
+            raise InputError(
+                f"learner={learner!r} names a factory, which the command line and Campaign.init take. Here, pass what "
+                f"it makes: from {module} import {name}, then learner={name}(), or learner={name} for torch modules."
+            )
         if learner not in LEARNERS:
             raise InputError(
                 f"There is no learner {learner!r} (names: {listing(LEARNERS)}).{nearest(learner, LEARNERS)} "

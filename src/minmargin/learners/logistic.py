@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -154,7 +155,8 @@ def check_class_weight(class_weight: Any) -> None:
         return
     if not isinstance(class_weight, Mapping):
         raise InputError(
-            f"class_weight={class_weight!r} must be None, 'balanced', or a weight for each class, such as {{0: 2.0}}."
+            f"class_weight={reprlib.repr(class_weight)} must be None, 'balanced', or a weight for each class, such as "
+            "{0: 2.0}."
         )
     for label, weight in class_weight.items():
         if not (is_number(weight) and 0 <= weight < math.inf):

@@ -17,6 +17,7 @@ from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError, listing, warn
 from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
+from minmargin.learners import is_module
 from minmargin.learners.fitting import fit_all
 from minmargin.learners.logistic import check_class_weight, row_weights
 from minmargin.learners.networks.factories import find_name
@@ -86,6 +87,12 @@ class ModuleLearner:
         given: Any = self.lr
         if not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
             raise InputError(f"lr={self.lr!r} must be a positive number. 0.001 is usual.")
+        if is_module(self.factory) and not isinstance(self.factory, type):
+            kind = type(self.factory).__name__
+            raise InputError(
+                f"factory is a {kind} that is already made, and every member needs one of its own. Pass the class, "
+                f"ModuleLearner({kind}), or a function that makes it, such as ModuleLearner(lambda: {kind}(...))."
+            )
         if not callable(self.factory):
             raise InputError(f"factory is a {type(self.factory).__name__}. Give a function.")
         if not (self.loss is None or callable(self.loss)):
