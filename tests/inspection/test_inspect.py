@@ -209,6 +209,11 @@ def test_columns_that_are_not_used_are_told_as_they_would_be_read(tmp_path: Path
         ("code", "number", "0 to 6"),
         ("y", "category", "a, b"),
     ]
+    pd.DataFrame({"a": range(40), "b": range(40), "y": ["a", "b"] * 20}).to_csv(
+        tmp_path / "u.csv", index=False
+    )
+    found = mm.inspect(tmp_path / "u.csv", "y", reading=mm.Reading(drop=["b"]))
+    assert [row[:2] for row in found.rows()] == [("a", "number"), ("b", "number"), ("y", "category")]
 
 
 def with_commas(n_columns: int) -> pd.DataFrame:

@@ -54,7 +54,8 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
-from minmargin.cli.show import make_console, plain_table, show_batch, tell_what_is_read
+from minmargin.cli.show import make_console, show_batch, tell_what_is_read
+from minmargin.cli.tables import show_table
 from minmargin.data.reading import Reading
 from minmargin.data.rows import count_rows
 from minmargin.device import check_device
@@ -374,12 +375,8 @@ def report_command(
 
 def _show_status(status: Status, console: Console) -> None:
     head, body = status.cells()
-    table = plain_table(escape(status.title))
-    for heading in head:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for line in body:
-        table.add_row(*line)
-    console.print(table)
+    console.print(escape(status.title))
+    show_table(console, head, body, side="right")
     for text in status.curve_lines():
         console.print(escape(text))
 

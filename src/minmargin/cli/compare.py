@@ -32,7 +32,8 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
-from minmargin.cli.show import make_console, plain_table, tell_what_is_read
+from minmargin.cli.show import make_console, tell_what_is_read
+from minmargin.cli.tables import show_table
 from minmargin.compare import compare
 from minmargin.compare.leading import most_common
 from minmargin.data.reading import Reading
@@ -182,18 +183,8 @@ def show_comparison(comparison: Comparison, out: Path, console: Console) -> None
 
 
 def _show_scores(shown: ScoreTable, console: Console) -> None:
-    table = plain_table("")
-    for heading in shown.headings:
-        table.add_column(escape(heading), justify="right", no_wrap=True)
-    for row in shown.rows:
-        table.add_row(*map(escape, row))
     console.print(escape(shown.title))
-    narrow = console.width
-    console.width = max(
-        narrow, console.measure(table).maximum
-    )  # a terminal wraps long lines, and cuts nothing
-    console.print(table)
-    console.width = narrow
+    show_table(console, shown.headings, shown.rows, side="right")
     console.print(escape(shown.note), style="dim")
 
 

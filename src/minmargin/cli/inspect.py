@@ -13,7 +13,8 @@ from minmargin.cli.app import app
 from minmargin.cli.flags import with_flags
 from minmargin.cli.options import AsJson, Features, MaybeLabelColumn, one_or_all, split
 from minmargin.cli.reading import with_reading
-from minmargin.cli.show import make_console, plain_table
+from minmargin.cli.show import make_console
+from minmargin.cli.tables import show_table
 from minmargin.data.reading import Reading
 from minmargin.inspection import Inspection, inspect
 from minmargin.inspection.inspection import HEADINGS
@@ -54,12 +55,8 @@ def inspect_command(
 
 
 def _show(found: Inspection, console: Console) -> None:
-    table = plain_table(found.title)
-    for heading in HEADINGS:
-        table.add_column(heading)
-    for cells in found.rows():
-        table.add_row(*map(escape, cells))
-    console.print(table)
+    console.print(escape(found.title))
+    show_table(console, HEADINGS, found.rows(), prose=("column", "values", "in the pool", "used"))
     for finding in found.findings:
         console.print(f"[bold]![/bold] {escape(with_flags(finding.message))}")
     if not found.findings:

@@ -6,11 +6,13 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from minmargin.cli.app import app
+from minmargin.cli.show import make_console
+from minmargin.cli.tables import show_table
 from minmargin.strategies import strategies
+
+_SCORE = "score (lower is picked first)"
 
 
 @app.command("strategies", epilog="Example:\n\n  minmargin strategies --json")
@@ -24,13 +26,9 @@ def strategies_command(
             json.dumps([{"name": e.name, "summary": e.summary, "cost": e.cost} for e in entries], indent=2)
         )
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("strategy", "score (lower is picked first)", "cost"):
-        table.add_column(heading)
-    for entry in entries:
-        table.add_row(entry.name, entry.summary, entry.cost)
-    console = Console(highlight=False)
-    console.print(table)
+    console = make_console(quiet=False)
+    rows = [(entry.name, entry.summary, entry.cost) for entry in entries]
+    show_table(console, ("strategy", _SCORE, "cost"), rows, prose=(_SCORE, "cost"))
     console.print(
         "\nThe default is min-margin, the paper's. For a large batch try spread first. What pays on your data: "
         "minmargin compare."

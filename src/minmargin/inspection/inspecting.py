@@ -160,7 +160,14 @@ def _other_columns(rows: Rows, features: Container[str], reading: Reading | None
         return ()
     said = reading or Reading()
     marks = Reading(decimal=said.decimal, thousands=said.thousands, missing=said.missing)
-    return feature_columns(rows, others, (), marks) or ()
+    columns = feature_columns(rows, others, (), marks) or ()
+    # What is dropped was left as it stands in its file.
+    return [
+        column.read_by(marks.conversion(column.name, chunks_of(rows[column.name])))
+        if column.kind == "text" and column.name in said.drop
+        else column
+        for column in columns
+    ]
 
 
 def _rare_classes(counts: dict[str, int]) -> list[Finding]:
