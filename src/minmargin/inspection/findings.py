@@ -28,7 +28,7 @@ _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
     *(10.0**k - 1 for k in range(2, 7)),
 }  # -9, -99, 99, 999, ...
-_QUOTED = re.compile(r"'[=+\-@\t\r\n]")  # as Batch.to_csv writes it
+_QUOTED = re.compile(r"'\W")  # as Batch.to_csv writes what begins with =, + and the like
 _ID_NAME = re.compile(
     r"(^|[^a-z])(id|ids|key|uuid|guid|index|row|nr|no|number)($|[^a-z])|^unnamed", re.IGNORECASE
 )
