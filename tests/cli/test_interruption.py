@@ -225,6 +225,13 @@ def test_a_pipe_hears_nothing_of_loading() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == "<HEAVY>"
 
 
+def test_no_command_waits_for_libraries_that_others_need() -> None:
+    """scikit-learn takes longer to import than everything else that a command needs."""
+    script = "import sys, minmargin.cli; print([each for each in ('sklearn', 'numba', 'torch') if each in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_the_command_begins_here() -> None:
     """What pip writes calls this function, and imports nothing of the package before."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]

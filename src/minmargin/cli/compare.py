@@ -35,7 +35,6 @@ from minmargin.cli.reading import with_reading
 from minmargin.cli.show import make_console, tell_what_is_read
 from minmargin.cli.tables import show_table
 from minmargin.compare import compare
-from minmargin.compare.leading import most_common
 from minmargin.data.reading import Reading
 from minmargin.device import check_device
 from minmargin.errors import InputError, MissingExtraError
@@ -169,6 +168,8 @@ def compare_command(
 
 def show_comparison(comparison: Comparison, out: Path, console: Console) -> None:
     """Print the advice, the scores behind it, and where the rest is."""
+    from minmargin.compare.leading import most_common  # noqa: PLC0415 - imports scikit-learn
+
     console.print(f"[bold]{escape(comparison.advice)}[/bold]")
     if most_common(comparison.settings["class_counts"]) is not None:
         console.print(
