@@ -53,7 +53,8 @@ def test_exact_points_give_an_exact_forecast(curve):
     if truth > 50 * 900:
         assert found.far
     else:
-        assert found.labels == pytest.approx(truth, rel=0.1)
+        # Ten times as many labels ahead, the last digits of a curve matter.
+        assert found.labels == pytest.approx(truth, rel=0.1 if truth < 10 * 900 else 0.25)
         assert found.low * 0.95 <= truth <= found.high * 1.05
 
 

@@ -37,7 +37,7 @@ _ODD_TEXTS = [
     "\U0001d4b3",
     "a\nb",
     'a"b,c',
-    "\x00",
+    "a\x00b",
     "<script>alert(1)</script>",
     "'; DROP TABLE rows; --",
     "../../etc/passwd",

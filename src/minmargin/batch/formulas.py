@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Spreadsheets pass over what cannot be seen before a sign, and some take the wide signs of East Asian keyboards.
-_UNSEEN = r"[\x00-\x20\xa0\xad\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]*"
+_UNSEEN = r"[\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]*"
 _FORMULA = re.compile(rf"'*([\t\r\n]|{_UNSEEN}[=+\-@\uff1d\uff0b\uff0d\uff20])")
 _NUMBER = re.compile(
     r" *[+-]?\d+([.,']\d+)*[.,]?([eE][+-]?\d+)? *", re.ASCII

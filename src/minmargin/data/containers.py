@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -57,7 +58,7 @@ def with_index(source: Any, name: str | None) -> Any:
 
     An index without a name is called "index", as `reset_index` calls it.
     """
-    if name is None or not is_pandas_dataframe(source) or name in source.columns:
+    if name is None or not _is_of_pandas(source, is_pandas_dataframe) or name in source.columns:
         return source
     names = list(source.index.names)
     if len(names) > 1 and name in {"index", *names}:
@@ -70,8 +71,8 @@ def with_index(source: Any, name: str | None) -> Any:
 
 def check_same_index(X: Any, y: Any) -> None:
     """Raise an error if labels in a pandas series belong to other rows than those in pandas's X, by their index."""
-    of_pandas = is_pandas_dataframe(X) or is_pandas_series(X)
-    if not (of_pandas and is_pandas_series(y)) or len(X) != len(y):
+    of_pandas = _is_of_pandas(X, is_pandas_dataframe) or _is_of_pandas(X, is_pandas_series)
+    if not (of_pandas and _is_of_pandas(y, is_pandas_series)) or len(X) != len(y):
         return
     if X.index.equals(y.index):
         return
@@ -86,6 +87,11 @@ def check_same_index(X: Any, y: Any) -> None:
         f"The index of y is not that of X: row {place:,} of X is {X.index[place]!r}, and that of y is "
         f"{y.index[place]!r}. Give the labels of these rows, or y.to_numpy() if they stand in the order of X."
     )
+
+
+def _is_of_pandas(source: Any, is_native: Callable[[Any], bool]) -> bool:
+    """Return whether this is pandas's own: narwhals warns whoever asks that of its own frames."""
+    return not isinstance(source, (nw.DataFrame, nw.Series)) and is_native(source)
 
 
 def read_whole(source: Any, what: str) -> Any:

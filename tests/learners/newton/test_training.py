@@ -233,12 +233,15 @@ def test_features_beyond_the_range_of_float32_reach_the_optimum(size):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("size", [1e160, 1e300])
-def test_features_whose_squares_are_beyond_float64_are_told_of(size, n_classes):
+def test_features_whose_squares_are_beyond_float64_are_refused(size, n_classes):
     X, codes, _ = problem(40, 3, n_classes)
-    with pytest.warns(mm.DataWarning) as caught:
+    with pytest.raises(mm.InputError) as caught:
         mm.fit_committee(X * size, codes, n_models=2, random_state=0)
-    assert "stopped short of the optimum" in str(caught[0].message)
-    assert re.search(r" Features are as large as \S+e\+\d+\. Divide them\.$", str(caught[0].message))
+    assert re.fullmatch(
+        r"3 of 3 logistic models could not be trained: numbers grew beyond all bounds\. "
+        r"Features are as large as \S+e\+\d+\. Divide them\.",
+        str(caught.value),
+    )
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
