@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from minmargin.errors import InputError
+from minmargin.fields import Fields, parse_json
 from minmargin.files import locked_folder, write_json, write_whole
+from minmargin.scan.kept import Expected, check_counts, check_table, check_top
 from minmargin.scan.scan import Counts
 from minmargin.scan.wire import from_table, to_table
 from minmargin.seeds import SeedTree
@@ -28,6 +32,7 @@ from minmargin.topb import TopB
 
 _FORMAT = 1
 STATE = "checkpoint.json"
+_FILE = re.compile(r"kept-[0-9]+-[0-9a-f]{16}\.arrow")
 _SECONDS = 5.0  # between two states on disk
 _TOLD = 4  # changes that an error tells of
 
@@ -74,20 +79,36 @@ class Checkpoint:
     asked: Mapping[str, Any]
     _written: float = field(default_factory=time.monotonic, repr=False)
 
-    def read(self, shortlists: Sequence[Shortlist], seeds: SeedTree) -> Progressed:
+    def read(self, shortlists: Sequence[Shortlist], seeds: SeedTree, expected: Expected) -> Progressed:
         """Return the state on disk, or that of a scan that has not begun."""
         saved = read_state(self.folder)
         if saved is None:
             return Progressed.nothing(shortlists, seeds)
-        self._check_same(saved["asked"])
-        if len(saved["kept"]) != len(shortlists):
-            raise _damaged(self.folder, "it has another number of files")
-        tops = [
-            from_table(self._read_table(entry), shortlist.size, seeds, distinct=shortlist.distinct)
-            for entry, shortlist in zip(saved["kept"], shortlists, strict=True)
-        ]
-        counts = Counts(saved["rows"], saved.get("rows_excluded", 0), saved["rows_scored_exactly"])
-        return Progressed(tops, set(saved["finished"]), counts)
+        self._check_same(saved.get("asked", dict))
+        finished = saved.each("finished", int)
+        excluded = 0 if saved.optional("rows_excluded", int) is None else saved.size("rows_excluded")
+        counts = Counts(saved.size("rows"), excluded, saved.size("rows_scored_exactly"))
+        entries = saved.each_inner("kept")
+        if len(entries) != len(shortlists):
+            raise saved.wrong("it has another number of files")
+        try:
+            check_counts(finished, counts, expected.fragments)
+        except ValueError as error:
+            raise saved.wrong(str(error)) from error
+        tops = []
+        for entry, shortlist in zip(entries, shortlists, strict=True):
+            table, name = self._read_table(entry)
+            try:
+                if table.num_rows:
+                    check_table(table, expected.sample(shortlist), carried_as_read=expected.carried_as_read)
+                top = from_table(table, shortlist.size, seeds, distinct=shortlist.distinct)
+                check_top(top, shortlist, expected, finished, counts.rows - counts.excluded)
+            except InputError:
+                raise
+            except (ValueError, KeyError, pa.ArrowException) as error:
+                raise saved.wrong(f"{name} cannot be used: {_first_line(error)}") from error
+            tops.append(top)
+        return Progressed(tops, set(finished), counts)
 
     def write_if_due(self, state: Progressed) -> None:
         """Write the state if the last one on disk is some seconds old."""
@@ -145,41 +166,56 @@ class Checkpoint:
         write_whole(self.folder / name, write)
         return {"file": name, "sha256": digest}
 
-    def _read_table(self, entry: Mapping[str, str]) -> pa.Table:
-        path = self.folder / Path(entry["file"]).name
+    def _read_table(self, entry: Fields) -> tuple[pa.Table, str]:
+        """Return the rows in a file, and its name."""
+        name = entry.get("file", str)
+        if _FILE.fullmatch(name) is None:
+            raise entry.wrong(f"it names a file {name[:80]!r}, which no checkpoint has")
         try:
-            content = path.read_bytes()
+            content = (self.folder / name).read_bytes()
         except OSError as error:
-            raise _damaged(self.folder, f"{path.name} cannot be read: {error.strerror}") from error
-        if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-            raise _damaged(self.folder, f"{path.name} does not have its checksum")
-        return pa.ipc.open_file(content).read_all()
+            raise entry.wrong(f"{name} cannot be read: {error.strerror}") from error
+        if hashlib.sha256(content).hexdigest() != entry.get("sha256", str):
+            raise entry.wrong(f"{name} does not have its checksum")
+        try:
+            table = pa.ipc.open_file(content).read_all()
+            table.validate(full=True)
+        except (OSError, pa.ArrowException) as error:
+            raise entry.wrong(f"{name} is no Arrow file: {_first_line(error)}") from error
+        return table, name
 
 
 def seed_of(folder: Path) -> int | None:
     """Return the seed of the selection that a checkpoint belongs to; None if there is none yet."""
     saved = read_state(folder)
-    return None if saved is None else int(saved["asked"]["seed"])
+    return None if saved is None else saved.inner("asked").size("seed")
 
 
-def read_state(folder: Path) -> dict[str, Any] | None:
+def read_state(folder: Path) -> Fields | None:
     """Return what the JSON file of a checkpoint says; None if there is none."""
     path = folder / STATE
+    wrong = partial(_damaged, folder)
     try:
-        saved = json.loads(path.read_text())
+        found = parse_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
         raise InputError(
             f"Checkpoint {str(folder)!r} cannot be used: {STATE} cannot be read: {error.strerror}."
         ) from error
-    except (ValueError, RecursionError) as error:
-        raise _damaged(folder, f"{STATE} cannot be read") from error
-    if not isinstance(saved, dict) or saved.pop("sha256", None) != _digest_of(saved):
-        raise _damaged(folder, f"{STATE} does not have its checksum")
-    if saved["format"] != _FORMAT:
+    except ValueError as error:
+        raise wrong(f"{STATE} cannot be read") from error
+    saved = Fields(found, wrong)
+    checksum = found.pop("sha256", None)
+    try:
+        fits = checksum == _digest_of(found)
+    except RecursionError:
+        fits = False
+    if not fits:
+        raise wrong(f"{STATE} does not have its checksum")
+    if saved.size("format") != _FORMAT:
         raise InputError(
-            f"Checkpoint {str(folder)!r} has format {saved['format']}, and this version reads {_FORMAT}. "
+            f"Checkpoint {str(folder)!r} has format {saved.size('format')}, and this version reads {_FORMAT}. "
             "Use the version that wrote it, or remove it to start anew."
         )
     return saved
@@ -191,6 +227,11 @@ def _digest_of(content: Mapping[str, Any]) -> str:
 
 def _damaged(folder: Path, why: str) -> InputError:
     return InputError(f"Checkpoint {str(folder)!r} is damaged: {why}. Remove it to start anew.")
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error.args[0]) if error.args else type(error).__name__
+    return text.partition("\n")[0].rstrip(".")
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any], of: str = "") -> list[str]:

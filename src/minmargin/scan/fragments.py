@@ -15,6 +15,7 @@ from minmargin.pools import empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, cut
 from minmargin.scan.checkpoint import Checkpoint, Progressed
 from minmargin.scan.engines import LocalEngine
+from minmargin.scan.kept import Expected
 from minmargin.scan.scan import Counts, Scan, Shortlisted
 from minmargin.scan.wire import from_table, to_table
 from minmargin.strategies import Shortlist
@@ -74,7 +75,9 @@ def shortlist_in_fragments(
     total = sum(fragment.n_rows for fragment in fragments)
     seeds = scan.models.seeds
     state = (
-        Progressed.nothing(shortlists, seeds) if checkpoint is None else checkpoint.read(shortlists, seeds)
+        Progressed.nothing(shortlists, seeds)
+        if checkpoint is None
+        else checkpoint.read(shortlists, seeds, Expected(scan, fragments))
     )
     progress("scanning", state.counts.rows, total)
     failed: dict[int, InputError] = {}

@@ -54,7 +54,7 @@ class Origin:
     def some_vectors(self) -> Matrix:
         """Return rows as the learner's last step sees them: the labeled ones, or the first of the pool."""
         known = self.labeled_vectors()
-        return self.scan.first_vectors() if known is None else known
+        return self.scan.first_candidates().vectors if known is None else known
 
     def shortlist(
         self, shortlists: Sequence[Shortlist], *, columns: Sequence[str], progress: Progress

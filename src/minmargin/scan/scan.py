@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from minmargin.compute import Screen, rows_in_small_work
 from minmargin.data.intake import Intake
-from minmargin.data.rows import Block, Frame, Matrix, Rows, blocks
+from minmargin.data.rows import Block, Frame, Rows, blocks
 from minmargin.device import Device
 from minmargin.errors import InputError
 from minmargin.execution import Execution, one_thread_each, silent
@@ -211,11 +211,11 @@ class Scan:
             counts = counts.plus(_decide_rest(making))
         return [each.top for each in making], counts
 
-    def first_vectors(self) -> Matrix:
-        """Return (n, D): the first rows of the pool as the learner's last step sees them."""
+    def first_candidates(self) -> Candidates:
+        """Return the first rows of the pool."""
         chunks = self.matched.pool.chunks(self.matched.kinds, sizes.SMALLEST)
         first = next(blocks(chunks, itertools.repeat(sizes.SMALLEST)))
-        return self._candidates(first)[0].vectors
+        return self._candidates(first)[0]
 
     def of_fragment(self) -> Scan:
         """Return this scan as it is sent to whoever scans a fragment: in one thread, and in silence."""

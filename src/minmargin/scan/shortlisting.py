@@ -236,26 +236,28 @@ class Shortlisting:
             lowest.update(
                 candidates.rows,
                 scores,
-                lambda index: self._describe(candidates.take(index)),
+                lambda index: describe(self.shortlist, candidates.take(index)),
                 keys=self._keys_of(candidates),
             )
         return lowest
 
-    def _describe(self, candidates: Candidates) -> Details:
-        member, first, second = self.shortlist.by.explain(candidates)
-        details: dict[str, Any] = {
-            "member": member.astype(np.int32),
-            "first": first.astype(np.int32),
-            "second": second.astype(np.int32),
-            "predicted": candidates.base_scores.argmax(axis=1).astype(np.int32),
-        }
-        if candidates.carried is not None:
-            details["carried"] = candidates.carried
-        if self.shortlist.check_memory is not None:
-            details["vector"] = candidates.vectors
-        if self.shortlist.notes is not None:
-            details |= self.shortlist.notes(candidates)
-        return details
+
+def describe(shortlist: Shortlist, candidates: Candidates) -> Details:
+    """Return what a shortlist keeps of rows besides their numbers, scores and keys."""
+    member, first, second = shortlist.by.explain(candidates)
+    details: dict[str, Any] = {
+        "member": member.astype(np.int32),
+        "first": first.astype(np.int32),
+        "second": second.astype(np.int32),
+        "predicted": candidates.base_scores.argmax(axis=1).astype(np.int32),
+    }
+    if candidates.carried is not None:
+        details["carried"] = candidates.carried
+    if shortlist.check_memory is not None:
+        details["vector"] = candidates.vectors
+    if shortlist.notes is not None:
+        details |= shortlist.notes(candidates)
+    return details
 
 
 def checked_scores(by: RowScore, candidates: Candidates) -> NDArray[np.float64]:

@@ -24,7 +24,9 @@ from minmargin.seeds import SeedTree
 from minmargin.topb import KEY, Details, PassedOver, TopB
 
 _PASSED_SCORES, _PASSED_COUNTS = b"minmargin scores of copies", b"minmargin counts of copies"
-_CARRIED, _VECTOR, _PLACES, _WIDTH = "carried:", "vector", "vector places", b"minmargin vector width"
+#: What the name of a carried column begins with; where the places of sparse vectors stand, and their width.
+CARRIED, PLACES, WIDTH = "carried:", "vector places", b"minmargin vector width"
+_VECTOR = "vector"
 
 
 def to_table(top: TopB) -> pa.Table:
@@ -42,10 +44,10 @@ def to_table(top: TopB) -> pa.Table:
         }
     for name, values in held.details.items():
         if isinstance(values, nw.DataFrame):
-            columns |= {_CARRIED + name: chunks_of(values[name]) for name in values.columns}
+            columns |= {CARRIED + name: chunks_of(values[name]) for name in values.columns}
         elif isinstance(values, sparse.csr_array):
             columns |= _sparse_to_lists(values)
-            metadata[_WIDTH] = str(values.shape[1]).encode()
+            metadata[WIDTH] = str(values.shape[1]).encode()
         elif values.ndim == 2:
             flat = pa.array(np.ascontiguousarray(values).reshape(-1))
             columns[name] = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
@@ -85,15 +87,15 @@ def _of_hex(text: bytes, kind: str) -> NDArray[Any]:
 def _details_of(table: pa.Table) -> Details:
     details: dict[str, Any] = {}
     carried = {
-        name.removeprefix(_CARRIED): table[name] for name in table.column_names if name.startswith(_CARRIED)
+        name.removeprefix(CARRIED): table[name] for name in table.column_names if name.startswith(CARRIED)
     }
     if carried:
         details["carried"] = nw.from_native(pa.table(carried), eager_only=True)
     for name in table.column_names:
-        if name in {"row", "score", _PLACES} or name.startswith(_CARRIED):
+        if name in {"row", "score", PLACES} or name.startswith(CARRIED):
             continue
-        if name == _VECTOR and _PLACES in table.column_names:
-            details[name] = _sparse_of_lists(table, int((table.schema.metadata or {})[_WIDTH]))
+        if name == _VECTOR and PLACES in table.column_names:
+            details[name] = _sparse_of_lists(table, int((table.schema.metadata or {})[WIDTH]))
         elif isinstance(table[name].type, pa.FixedSizeListType):
             flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
             details[name] = flat.reshape(-1, table[name].type.list_size)
@@ -111,7 +113,7 @@ def _taken(values: Rows, index: NDArray[np.intp]) -> Rows:
 def _sparse_to_lists(vectors: sparse.csr_array) -> Mapping[str, pa.Array]:
     ends = pa.array(vectors.indptr.astype(np.int64))
     return {
-        _PLACES: pa.LargeListArray.from_arrays(ends, pa.array(vectors.indices)),
+        PLACES: pa.LargeListArray.from_arrays(ends, pa.array(vectors.indices)),
         _VECTOR: pa.LargeListArray.from_arrays(ends, pa.array(vectors.data)),
     }
 
@@ -120,6 +122,6 @@ def _sparse_of_lists(table: pa.Table, width: int) -> Matrix:
     column = table[_VECTOR].combine_chunks()
     values = column.flatten().to_numpy(zero_copy_only=False)
     counts = np.diff(column.offsets.to_numpy())
-    places = table[_PLACES].combine_chunks().flatten().to_numpy()
+    places = table[PLACES].combine_chunks().flatten().to_numpy()
     ends = np.concatenate([[0], np.cumsum(counts)])
     return sparse.csr_array((values, places, ends), shape=(table.num_rows, width))

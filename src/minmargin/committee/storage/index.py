@@ -6,11 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from minmargin.committee.storage.damage import Fields, damaged
+from minmargin.committee.storage.damage import damaged
 from minmargin.errors import InputError, listing
+from minmargin.fields import Fields
 from minmargin.version import __version__
 
 INDEX = "committee.json"
@@ -44,7 +46,7 @@ def write_index(content: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes
 def read_index(folder: Path) -> Fields:
     """Return what a committee's JSON file says, or an error if it is not what was written."""
     path = folder / INDEX
-    top = Fields(_parse(folder), path)
+    top = Fields(_parse(folder), partial(damaged, path))
     if top.get("format", str) != FORMAT:
         raise damaged(path, f"it does not begin with the format {FORMAT!r}")
     version = top.size("format_version")
@@ -61,7 +63,7 @@ def read_index(folder: Path) -> Fields:
         raise damaged(path, "it is nested too deeply") from None
     if checksum != top.get("sha256", str):
         raise damaged(path, "its content does not have the recorded checksum, so it was altered")
-    index = Fields(content, path)
+    index = Fields(content, partial(damaged, path))
     for name in index.inner("files").names:
         if not is_file_name(name):
             raise damaged(path, f"it lists a file {name[:80]!r}, which no committee has")

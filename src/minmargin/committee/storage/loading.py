@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
-from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.memories import read_intake, unpack_classes, unpack_vectors
 from minmargin.committee.storage.modules import unpack_modules
 from minmargin.committee.storage.saved import Saved
 from minmargin.committee.storage.scorers import unpack_scorer, vectors_width
 from minmargin.data.intake import Intake
 from minmargin.errors import InputError
+from minmargin.fields import Fields
 from minmargin.learners.base import Preprocessor, Scorer
 from minmargin.seeds import SeedTree
 

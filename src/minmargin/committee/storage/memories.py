@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.committee.provenance import Provenance
-from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
 from minmargin.data.conversion import Conversion, Marks, Purpose
@@ -21,6 +20,7 @@ from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import Column, Kind
 from minmargin.errors import InputError
+from minmargin.fields import Fields
 from minmargin.learners.networks.module_rows import NamedIntake, ShapedIntake
 from minmargin.learners.penalty import Candidate, Choice
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minmargin.committee.storage.damage import Fields, damaged
+from minmargin.committee.storage.damage import damaged
 from minmargin.committee.storage.index import INDEX
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
@@ -24,6 +24,7 @@ from minmargin.committee.storage.state_dicts import (
 from minmargin.data.intake import Intake
 from minmargin.device import resolve_device
 from minmargin.errors import InputError
+from minmargin.fields import Fields
 from minmargin.learners.networks.factories import FactoryName, import_factory
 from minmargin.learners.networks.module_rows import ModuleRows, NamedIntake, NamedRows, RowMaker
 from minmargin.learners.networks.module_scorer import ModuleScorer

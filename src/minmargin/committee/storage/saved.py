@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from minmargin.committee.storage.damage import Fields, damaged
+from minmargin.committee.storage.damage import damaged
 from minmargin.committee.storage.index import read_bounded, read_index
 from minmargin.errors import InputError
+from minmargin.fields import Fields
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Saved:
             values = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise damaged(path, "it is not JSON") from error
-        return Fields(values, path)
+        return Fields(values, partial(damaged, path))
 
     def _recorded(self, name: str) -> Fields:
         files = self.content.inner("files")

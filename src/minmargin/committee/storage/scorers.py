@@ -8,13 +8,13 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee.storage.damage import Fields
 from minmargin.committee.storage.memories import describe_choice, read_choice
 from minmargin.committee.storage.modules import pack_modules
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
 from minmargin.compute import DenseNetworks
 from minmargin.errors import InputError
+from minmargin.fields import Fields
 from minmargin.learners.affine import Columns, Expansion
 from minmargin.learners.base import Scorer
 from minmargin.learners.linear import LinearScorer, Link
