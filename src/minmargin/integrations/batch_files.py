@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import pyarrow as pa
 from minmargin.batch import Batch
 from minmargin.batch.formulas import as_written
 from minmargin.errors import InputError, listing
+from minmargin.fields import Fields, parse_json
 
 OUR_COLUMNS = ("rank", "row", "id", "score", "member", "first_class", "second_class", "predicted")
 _NUMBERS = {"rank": pa.int64(), "row": pa.int64(), "score": pa.float64(), "member": pa.int64()}
+_MOST_MEMBERS = 10**9
 
 
 def read_batch(path: str | Path) -> Batch:
@@ -31,31 +33,32 @@ def read_batch(path: str | Path) -> Batch:
         raise InputError(f"There is no file {str(path)!r}. Give the file that minmargin select wrote.")
     try:
         table = read(path)
-    except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+    except (pa.ArrowException, OSError, ValueError, OverflowError, csv.Error) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{str(path)!r} cannot be read as a batch ({reason}).") from error
     return as_batch(table, str(path))
 
 
 def as_batch(table: pa.Table, name: str) -> Batch:
     """Return the batch of a table as it is read from a file, in the order of its ranks; `name` is for errors."""
-    missing = [column for column in OUR_COLUMNS if column != "id" and column not in table.column_names]
+    names = table.column_names
+    missing = [column for column in OUR_COLUMNS if column != "id" and column not in names]
     if missing:
         raise InputError(
             f"{name!r} is no batch: it has no column {listing(missing)}. Give the file that minmargin select wrote."
         )
-    table = table.sort_by("rank")
-    manifest = json.loads((table.schema.metadata or {}).get(b"minmargin", b"{}"))
+    wrong = partial(_no_batch, name)
+    table = _check_columns(table, wrong).sort_by("rank")
+    manifest = _manifest_of(table, wrong)
     # Without a manifest, as in CSV files, names of members are a column like any other.
     named = ["member_name"] if "member_names" in manifest.get("settings", {}) else []
-    names = table.column_names
     # A pool may have a column of this name, too, which comes after ours.
     audited = ["audit"] if "audit" in names[: names.index("predicted")] else []
     kept = [name for name in names if name not in (*OUR_COLUMNS, *named, *audited)]
     contested = [_values(table["first_class"]), _values(table["second_class"])]
     return Batch(
         rows=table["row"].to_numpy(),
-        ids=_values(table["id"]) if "id" in table.column_names else None,
+        ids=_values(table["id"]) if "id" in names else None,
         scores=table["score"].to_numpy(),
         member=np.array([-1 if each is None else each for each in table["member"].to_pylist()], np.int32),
         top_classes=np.stack(contested, axis=1),
@@ -66,6 +69,64 @@ def as_batch(table: pa.Table, name: str) -> Batch:
         if audited
         else None,
     )
+
+
+def _no_batch(name: str, reason: str) -> InputError:
+    return InputError(f"{name!r} is no batch: {reason}. Give the file that minmargin select wrote.")
+
+
+def _check_columns(table: pa.Table, wrong: Callable[[str], InputError]) -> pa.Table:
+    """Return a table with its numbers in their own types, or say what no batch has, such as rows twice."""
+    names = table.column_names
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise wrong(f"it has column {twice[0]!r} {names.count(twice[0])} times")
+    for name, kind in _NUMBERS.items():
+        column = table[name]
+        try:
+            if not (
+                pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _is_empty(column)
+            ):
+                raise TypeError("texts, or anything else")
+            table = table.set_column(names.index(name), name, column.cast(kind))
+        except (pa.ArrowException, TypeError) as error:
+            raise wrong(f"its column {name!r} is {column.type}, and must be numbers") from error
+        if name != "member" and column.null_count:
+            raise wrong(f"its column {name!r} is empty in {column.null_count:,} rows")
+    for name in ("id", "first_class", "second_class", "predicted"):
+        if name in names and pa.types.is_nested(table[name].type):
+            raise wrong(f"its column {name!r} holds lists or objects")
+    rows, scores, member = (table[name].to_numpy() for name in ("row", "score", "member"))
+    if len(np.unique(rows)) != len(rows) or (rows < 0).any():
+        raise wrong("it has a row twice, or one with a negative number")
+    if not np.isfinite(scores).all():
+        raise wrong("a score is not finite")
+    if len(member) and np.nanmax(np.abs(np.append(member.astype(float), 0.0))) > _MOST_MEMBERS:
+        raise wrong("the number of a member has more than nine digits")
+    return table
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    return bool(column.null_count == len(column))
+
+
+def _manifest_of(table: pa.Table, wrong: Callable[[str], InputError]) -> dict[str, Any]:
+    """Return the manifest of a table, as far as there is one, with what others look up in it checked."""
+    try:
+        found = parse_json((table.schema.metadata or {}).get(b"minmargin", b"{}"))
+    except ValueError as error:
+        raise wrong(f"its manifest cannot be read ({error})") from error
+    manifest = Fields(found, lambda reason: wrong(f"of its manifest, {reason}"))
+    for name in ("settings", "labeled", "pool"):
+        manifest.optional(name, dict)
+    if manifest.optional("classes", list) is not None:
+        manifest.each("classes", str)
+    if manifest.optional("labeled", dict) is not None:
+        counts = manifest.inner("labeled")
+        if counts.optional("class_counts", dict) is not None:
+            for name in counts.inner("class_counts").names:
+                counts.inner("class_counts").size(name)
+    return dict(found)
 
 
 def _values(column: pa.ChunkedArray) -> Any:
@@ -89,7 +150,10 @@ def _read_feather(path: Path) -> pa.Table:
 
 def _read_jsonl(path: Path) -> pa.Table:
     with path.open(encoding="utf-8") as file:
-        return pa.Table.from_pylist([json.loads(line) for line in file])
+        records = [parse_json(line) for line in file]
+    if not all(isinstance(each, dict) for each in records):
+        raise ValueError("a line is no JSON object")
+    return pa.Table.from_pylist(records)
 
 
 def _read_csv(path: Path) -> pa.Table:

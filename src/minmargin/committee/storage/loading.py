@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
-from minmargin.committee.storage.memories import read_intake, unpack_classes, unpack_vectors
+from minmargin.committee.storage.memories import check_form, read_intake, unpack_classes, unpack_vectors
 from minmargin.committee.storage.modules import unpack_modules
 from minmargin.committee.storage.saved import Saved
 from minmargin.committee.storage.scorers import unpack_scorer, vectors_width
@@ -52,6 +52,7 @@ def load_committee(
     classes = unpack_classes(saved)
     intake = read_intake(content.inner("intake"))
     preprocess = content.choice("preprocess", ("none", "auto"))
+    check_form(content.inner("intake"), intake, content.inner("scorer").get("kind", str), preprocess)
     preprocessor, n_columns = _preprocessor(saved, intake, preprocess)
     scored = _scored(content, len(classes))
     theirs = classes if scored is None else classes[scored]

@@ -25,6 +25,8 @@ from minmargin.learners.networks.module_rows import NamedIntake, ShapedIntake
 from minmargin.learners.penalty import Candidate, Choice
 
 _NUMBERS = ["b", "i", "u", "f4", "f8"]
+# A row of more numbers has never been seen, and would not fit into the memory of most machines.
+_WIDEST = 1 << 28
 _LABELS = ["b", "i", "u", "f2", "f4", "f8", "U"]
 
 
@@ -86,6 +88,8 @@ def read_intake(fields: Fields) -> Intake:
     if width == 0 or (columns is not None and width != by_columns):
         raise fields.wrong(f"rows of {width:,} numbers do not fit their columns")
     kind, missing = None if backend is None else known[backend], fields.get("missing", bool)
+    if width > _WIDEST:
+        raise fields.wrong(f"rows of {width:,} numbers are more than any model takes")
     # What only modules have is not in the file of any other committee.
     if fields.optional("shaped", dict) is not None:
         shaped = fields.inner("shaped")
@@ -102,7 +106,33 @@ def read_intake(fields: Fields) -> Intake:
         return Intake(form, columns, width, kind, missing)
     given = fields.inner("given")
     names = None if given.optional("names", list) is None else tuple(given.each("names", str))
+    if columns is not None or (names is not None and (not names or len(set(names)) < len(names))):
+        raise fields.wrong("the names of its columns are not different texts")
     return GivenIntake(form, columns, width, kind, missing, names, given.get("sized", bool))
+
+
+def check_form(fields: Fields, intake: Intake, scorer: str, preprocess: str) -> None:
+    """Raise an error unless models of a kind take rows in the form that a committee says."""
+    known: dict[str, tuple[Form, ...]] = {
+        "linear": ("matrix", "sparse"),
+        "networks": ("matrix", "sparse"),
+        "modules": ("matrix",),
+        "texts": ("text",),
+    }
+    form, kinds = intake.form, {column.kind for column in intake.columns or ()}
+    forms = ("matrix", "table") if preprocess == "auto" else known.get(scorer, get_args(Form))
+    fits = {
+        "table": preprocess == "auto" and intake.columns is not None,
+        "frame": intake.backend is not None,
+        "any": type(intake) is GivenIntake,
+        "text": kinds <= {"text"} and (intake.columns is not None or intake.width == 1),
+        "matrix": "text" not in kinds,
+    }.get(form, True)
+    special = type(intake) in {ShapedIntake, NamedIntake}
+    if form not in forms or not fits or (special and scorer != "modules"):
+        raise fields.wrong(f"its models do not take rows in the form {form!r}")
+    if type(intake) is NamedIntake and intake.columns is None:
+        raise fields.wrong("its models take columns by names, and there are none")
 
 
 def _column(fields: Fields) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -138,12 +139,20 @@ def _unpack_weights(
     n_outputs = base.shape[2]
     if n_outputs != n_classes and (n_outputs, n_classes) != (1, 2):
         raise description.wrong(f"the models have {n_outputs} outputs for {n_classes} classes")
-    return (
+    arrays = (
         base,
         saved.array("base_intercepts", ["f8"], (1, n_outputs)),
         saved.array("member_weights", ["f8"], (width, n_models, n_outputs)),
         saved.array("member_intercepts", ["f8"], (n_models, n_outputs)),
     )
+    _check_finite(description, arrays)
+    return arrays
+
+
+def _check_finite(description: Fields, arrays: Iterable[NDArray[Any]]) -> None:
+    """Raise an error if the models hold numbers that are none: scores would be none, and the pool be blamed for it."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise description.wrong("the models have weights that are not finite")
 
 
 def _unpack_texts(saved: Saved, description: Fields, n_classes: int, n_models: int) -> TextScorer:
@@ -165,7 +174,7 @@ def _expansion(description: Fields, n_columns: int) -> Expansion | None:
     inner = description.inner("expansion")
     used, filled = tuple(inner.each("used", int)), tuple(inner.each("filled", int))
     ordered = all(list(each) == sorted(set(each)) for each in (used, filled))
-    if not (ordered and used and set(filled) <= set(used) <= set(range(n_columns))):
+    if not (ordered and used and set(filled) <= set(used) and used[0] >= 0 and used[-1] < n_columns):
         raise description.wrong(f"the columns that models look at are not among {n_columns:,}")
     return Expansion(used, filled)
 
@@ -193,12 +202,14 @@ def _unpack_networks(
             weights.append(saved.array(f"{name}_weights_{layer}", ["f4", "f8"], (n_networks, width, last)))
             width = weights[-1].shape[2]
             biases.append(saved.array(f"{name}_biases_{layer}", ["f4", "f8"], (n_networks, width)))
+        _check_finite(description, (*weights, *biases))
         return DenseNetworks(tuple(weights), tuple(biases))
 
     base, members = networks("base", 1), networks("member", n_models)
     if base.widths != members.widths:
         raise description.wrong("the base and the members have layers of different widths")
     center, scale = saved.array("center", ["f4"], (n_columns,)), saved.array("scale", ["f8"], (n_columns,))
+    _check_finite(description, (center, scale))
     return NetworkScorer(base, members, center, scale, description.get("trained", str))
 
 
