@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import minmargin as mm
 from campaign.flowers import IDS, SPECIES, answers
+from campaign.last_release import without_seal
 
 
 def complaint(call, *args, **more):
@@ -110,6 +111,7 @@ def test_settings_of_an_earlier_version_are_read(begin):
     settings = json.loads(path.read_text())
     del settings["learner_folder"], settings["distinct"]
     path.write_text(json.dumps(settings))
+    without_seal("flowers")
     assert len(mm.Campaign.open("flowers").next(n_jobs=1)) == 7
 
 
@@ -173,8 +175,15 @@ def test_settings_may_be_changed_between_rounds(begin):
     begin()
     path = Path("flowers/settings.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "batch_size": 3, "strategy": "margin"}))
-    batch = mm.Campaign.open("flowers").next(n_jobs=1)
+    with pytest.warns(mm.DataWarning) as caught:
+        campaign = mm.Campaign.open("flowers")
+    assert [str(each.message) for each in caught] == [
+        "'flowers/settings.json' was changed: A round picks 3 rows from round 1 on (7 before).",
+        "'flowers/settings.json' was changed: Rows are picked by margin from round 1 on (min-margin before).",
+    ]
+    batch = campaign.next(n_jobs=1)
     assert (len(batch), batch.manifest["settings"]["strategy"]) == (3, "margin")
+    mm.Campaign.open("flowers")  # which says nothing: it is written down
 
 
 def test_a_learner_object_is_given_again_when_a_campaign_is_opened(begin):

@@ -132,7 +132,7 @@ def test_an_audit_and_changed_settings_from_the_command_line(run):
     [
         ("batch_size", "batch_size is not NAME=VALUE. Write batch_size=50, say."),
         ("label_column=z", "label_column stays as it is. Labels that came back stand under this name."),
-        ("folds=many", "folds='many' must be a whole number >= 0."),
+        ("folds=many", "folds='many' must be a whole number from 0 to 1,000,000,000."),
         (
             "batch_size=200",
             "batch_size=200 is larger than the pool (150 rows in the pool's files). Use batch_size<=150.",

@@ -86,7 +86,7 @@ def test_a_new_strategy_has_its_own_options_and_treats_copies_as_is_usual_for_it
         ({"learner": "mlp"}, LEARNER),
         ({"batchsize": 3}, "There is no setting 'batchsize' to change. Did you mean 'batch_size'?"),
         ({"batch_size": 0}, "batch_size=0 must be a whole number >= 1."),
-        ({"batch_size": "many"}, "batch_size='many' must be a whole number >= 0."),
+        ({"batch_size": "many"}, "batch_size='many' must be a whole number from 0 to 1,000,000,000."),
         (
             {"batch_size": 200},
             "batch_size=200 is larger than the pool (150 rows in the pool's files). Use batch_size<=150.",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from fuzz import batches, checkpoints, committees
+from fuzz import batches, campaigns, checkpoints, committees
 from fuzz.target import Target
 
-TARGETS: dict[str, Target] = {**committees.TARGETS, **checkpoints.TARGETS, **batches.TARGETS}
+TARGETS: dict[str, Target] = {
+    **committees.TARGETS,
+    **checkpoints.TARGETS,
+    **campaigns.TARGETS,
+    **batches.TARGETS,
+}

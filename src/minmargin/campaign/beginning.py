@@ -59,7 +59,7 @@ class Beginning:
             write_table(folder.initial_path, self.initial)
             if self.held_out is not None:
                 write_table(folder.held_out_path, self.held_out)
-            folder.journal.begin(self.classes)
+            folder.journal.begin(self.classes, self.settings)
             self.settings.write(path)
 
 

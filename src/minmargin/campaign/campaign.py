@@ -25,7 +25,7 @@ from minmargin.campaign.beginning import (
     strategy_name,
     whether_distinct,
 )
-from minmargin.campaign.changes import make_changes
+from minmargin.campaign.changes import make_changes, take_in_edits
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.given import Told, pick_by_told
 from minmargin.campaign.hints import next_flags
@@ -198,7 +198,7 @@ class Campaign:
             raise InputError(
                 f"Campaign {str(folder)!r} trains no models, and has no use for learner. Leave it out."
             )
-        campaign._journal.check()
+        take_in_edits(campaign._files)
         return campaign
 
     def next(

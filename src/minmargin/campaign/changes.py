@@ -1,12 +1,15 @@
 """Settings that are changed between rounds: which may be, what each change means, and why the others may not.
 
 The journal is told first, with what held before. A process that is killed then leaves a change that was written down
-and never made, which does no harm: what the journal says of the rounds before it is true all the same.
+and never made, which does no harm: what the journal says of the rounds before it is true all the same. That they are
+made is written down last, so that what was changed in settings.json by hand can be told from it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,10 +19,11 @@ from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Change
 from minmargin.campaign.learner import need_learner
 from minmargin.campaign.measuring import training_of
-from minmargin.campaign.settings import GIVEN, Settings, as_names, check_setting
-from minmargin.campaign.values import from_text
+from minmargin.campaign.settings import FILE, GIVEN, Settings, as_names, check_setting
+from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
-from minmargin.errors import InputError, listing, nearest
+from minmargin.errors import InputError, listing, nearest, warn
+from minmargin.files import LockError
 from minmargin.strategies import distinct_rows, resolve_strategy
 
 _ANOTHER = "Begin another campaign, with labeled.parquet of this one as its labeled rows."
@@ -38,6 +42,10 @@ _FIXED = {
     "seed": "Every round has its own from it, already.",
     "held_out": f"Accuracies on other rows cannot be compared. {_ANOTHER}",
 }
+#: What may be changed in settings.json, since files may be moved.
+_MAY_MOVE = ("pool", "learner_folder")
+#: What may get a value there: a learner that was an object may be one by name from then on.
+_MAY_BE_NAMED = (("learner", None),)
 _OF_TRAINING = ("n_models", "bootstrap_fraction", "folds")
 
 
@@ -93,7 +101,62 @@ def make_changes(
     if made:
         journal.add_changes(made)
         after.write(path)
+        journal.know_settings(after)
     return after, explain(made)
+
+
+def take_in_edits(files: CampaignFolder) -> None:
+    """Write down what was changed in settings.json by hand, and warn of what it means; or say that it may not be.
+
+    The journal knows the settings since they were last written down; one without a seal knows none.
+    """
+    path, known, now = files.path / FILE, files.journal.settings(), files.settings.plain()
+    n_rounds = len(files.journal.rounds())
+    edits = [
+        Change(n_rounds, name, known[name], now[name])
+        for name in now
+        if name not in _MAY_MOVE and known.get(name, now[name]) != now[name]
+    ]
+    for each in edits:
+        if each.name in _FIXED and (each.name, each.before) not in _MAY_BE_NAMED:
+            raise InputError(
+                f"{str(path)!r} has {each.name}={json.dumps(each.after)}, and the campaign began with "
+                f"{json.dumps(each.before)}. Put it back. {_FIXED[each.name]}"
+            )
+    _check_kinds(files)
+    if not edits:
+        return
+    try:
+        strategy = resolve_strategy(files.settings.strategy, **files.settings.strategy_options)
+        strategy.shortlists(check_count("batch_size", files.settings.batch_size, least=1))
+    except InputError as error:
+        raise InputError(f"{str(path)!r} was changed, and cannot be used: {error}") from error
+    written = {each.name: (each.before, each.after) for each in files.journal.changes()}
+    by_hand = [
+        each
+        for each in edits
+        if each.name in _MEANINGS and written.get(each.name) != (each.before, each.after)
+    ]
+    with suppress(LockError), files.locked():  # else whoever opens it next writes it down
+        files.journal.add_changes(by_hand)
+        files.journal.know_settings(files.settings)
+    for meaning in explain(by_hand):
+        warn(f"{str(path)!r} was changed: {meaning}")
+
+
+def _check_kinds(files: CampaignFolder) -> None:
+    """Raise an error unless all classes and ids of the journal are of the kinds that the settings say."""
+    journal, settings = files.journal, files.settings
+    for what, texts, kind in (
+        ("class", journal.classes(), settings.label_kind),
+        ("id", journal.offers(), settings.id_kind),
+    ):
+        wrong = next((text for text in texts if to_text(text, kind) != text), None)
+        if wrong is not None:
+            raise InputError(
+                f"{str(journal.path)!r} has {what} {wrong[:80]!r}, and {FILE} says that it is of kind {kind!r}. Put "
+                "back a copy of the folder."
+            )
 
 
 def changes_between(before: Settings, after: Settings, n_rounds: int) -> list[Change]:

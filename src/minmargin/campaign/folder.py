@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from minmargin.campaign.journal import Change, Journal, Label, Round
+from minmargin.campaign.sealing import batch_name
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.tables import batch_ids, labeled_table, read_table, write_table
+from minmargin.campaign.tables import batch_ids, labeled_table, own_columns, read_table, write_table
 from minmargin.campaign.values import to_text
-from minmargin.errors import InputError
+from minmargin.errors import InputError, listing
 from minmargin.files import locked_folder
 
 #: Where pushes to a labeling tool are remembered.
@@ -68,7 +69,7 @@ class CampaignFolder:
 
     def batch_path(self, number: int) -> Path:
         """Return where the batch of a round is, or will be."""
-        return self.batches / f"round-{number:03d}.parquet"
+        return self.batches / batch_name(number)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -105,11 +106,26 @@ class CampaignFolder:
 
     def initial(self) -> pa.Table:
         """Return the rows that were labeled at the beginning."""
-        return read_table(self.initial_path)
+        return self._read_own(self.initial_path)
+
+    def held_out(self) -> pa.Table:
+        """Return the rows that accuracy is measured on."""
+        return self._read_own(self.held_out_path)
+
+    def _read_own(self, path: Path) -> pa.Table:
+        """Return rows that the campaign began with, as they were then, with the columns that the settings name."""
+        table, settings = read_table(path, self.journal.checksum_of(path.name)), self.settings
+        for name in (settings.label_column, *(() if settings.given else settings.feature_names)):
+            if table.column_names.count(name) != 1:
+                raise InputError(
+                    f"{str(path)!r} has no column {name!r}, which settings.json names (columns: "
+                    f"{listing(table.column_names)}). Put settings.json back as it was."
+                )
+        return table
 
     def initial_ids(self) -> list[Any]:
         """Return the ids of the rows that the campaign began with, held-out ones too, as far as they have any."""
-        tables = [self.initial(), *([read_table(self.held_out_path)] if self.settings.held_out else [])]
+        tables = [self.initial(), *([self.held_out()] if self.settings.held_out else [])]
         name = self.settings.id_column
         columns = [table[name] for table in tables if name in table.column_names]
         return [each for column in columns for each in column.drop_null().to_pylist()]
@@ -132,20 +148,25 @@ class CampaignFolder:
 
     def labeled(self, upto: int | None = None) -> pa.Table:
         """Return all labeled rows; those known after an addition, if one is given."""
-        batches = ((made.number, self.batch(made.number)) for made in self.journal.rounds())
         changes = [each for each in self.journal.changes() if each.name == "keep"]
-        return labeled_table(
-            self.initial(),
-            batches,
-            self.journal.labels(upto),
-            self.settings,
-            lambda number: self._kept_in(number, changes),
-        )
+        batches = (self._batch_with_columns(made.number, changes) for made in self.journal.rounds())
+        return labeled_table(self.initial(), batches, self.journal.labels(upto), self.settings)
 
-    def _kept_in(self, number: int, changes: Sequence[Change]) -> tuple[str, ...]:
-        """Return the pool columns that the batch of a round holds: by now, others may be carried."""
+    def _batch_with_columns(
+        self, number: int, changes: Sequence[Change]
+    ) -> tuple[int, pa.Table, tuple[str, ...]]:
+        """Return a round, its batch, and the pool columns that this holds: by now, others may be carried."""
+        batch = self.batch(number)
         later = [each for each in changes if each.round >= number]
-        return replace(self.settings, keep=tuple(later[0].before)).kept if later else self.settings.kept
+        kept = replace(self.settings, keep=tuple(later[0].before)).kept if later else self.settings.kept
+        n_there = batch.num_columns - len(own_columns(batch))
+        if n_there != len(kept):
+            raise InputError(
+                f"{str(self.batch_path(number))!r} holds {n_there:,} columns of the pool, and settings.json names "
+                f"{len(kept):,} ({listing(kept)}). Put features and keep back as they were; minmargin campaign set "
+                "changes keep."
+            )
+        return number, batch, kept
 
     def write_labeled(self) -> Path:
         """Write all labeled rows to their file, and return its path."""

@@ -6,6 +6,8 @@ copied, and it may lie on a network file system.
 
 Nothing is overwritten. Each call that adds labels is an addition with a number of its own, and a label that was
 corrected stands beside the one before it, so that what was known in any round can be told later.
+
+Before anything is read, all of it is checked, once for every state of the file: see `sealing`.
 """
 
 from __future__ import annotations
@@ -17,13 +19,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from minmargin.campaign.schema import AUDITS, BY_CLASS, CHANGES, PROBABILITIES, TABLES
+from minmargin.campaign.sealing import (
+    FORMAT,
+    UNSEALED,
+    begin_seal,
+    check_journal,
+    put_settings,
+    version_of,
+    write_seal,
+)
+from minmargin.campaign.settings import Settings
 from minmargin.errors import InputError
 
-_VERSION = 1
 _SECONDS_TO_WAIT = 30.0  # for another process that reads or writes the file
 
 
@@ -110,25 +122,34 @@ class Journal:
 
     path: Path
 
-    def begin(self, classes: Iterable[str]) -> None:
-        """Write a new journal that knows these classes; what a beginning that was cut off has left is removed."""
+    def begin(self, classes: Iterable[str], settings: Settings) -> None:
+        """Write a new journal that knows these classes and settings, beside the files that a campaign begins with.
+
+        What a beginning that was cut off has left is removed.
+        """
         for left in (self.path, self.path.with_name(self.path.name + "-journal")):
             left.unlink(missing_ok=True)
         with self._connected(new=True) as db, _transaction(db):
             for statement in TABLES:
                 db.execute(statement)
             db.executemany("INSERT INTO classes (name) VALUES (?)", [(name,) for name in classes])
-            db.execute(f"PRAGMA user_version = {_VERSION}")
+            begin_seal(db, self.path.parent, settings.plain())
+            write_seal(db)
 
-    def check(self) -> None:
-        """Raise an error if the file is missing, damaged, or of another version."""
-        with self._connected() as db:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version != _VERSION:
-            raise InputError(
-                f"{str(self.path)!r} has format {version}, and this version reads {_VERSION}. "
-                "Use the version that wrote it."
-            )
+    def settings(self) -> dict[str, Any]:
+        """Return the settings as they were when they were last written down; nothing for a journal without a seal."""
+        if not self._has("settings"):
+            return {}
+        return {name: json.loads(value) for name, value in self._read("SELECT name, value FROM settings")}
+
+    def checksum_of(self, name: str) -> str | None:
+        """Return the checksum of a file that the campaign began with; None for a journal without a seal."""
+        if not self._has("files"):
+            return None
+        found = self._read("SELECT sha256 FROM files WHERE name = ?", name)
+        return (
+            found[0][0] if found else ""
+        )  # a file that was not there in the beginning has no right checksum
 
     def classes(self) -> list[str]:
         """Return the classes that are known so far."""
@@ -243,6 +264,11 @@ class Journal:
                 rows = [(made.number, each, predicted) for each, predicted in audit.items()]
                 db.executemany("INSERT INTO audits VALUES (?, ?, ?)", rows)
 
+    def know_settings(self, settings: Settings) -> None:
+        """Write down what the settings are: whoever finds others later knows that they were changed by hand."""
+        with self._writing() as db:
+            put_settings(db, settings.plain())
+
     def add_changes(self, changes: Iterable[Change]) -> None:
         """Write down settings that are about to be changed."""
         with self._writing() as db:
@@ -289,26 +315,67 @@ class Journal:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._connected() as db, _transaction(db):
+            if version_of(db) == UNSEALED:
+                begin_seal(db, self.path.parent, Settings.read(self.path.parent).plain())
             yield db
+            write_seal(db)
 
     @contextmanager
     def _connected(self, *, new: bool = False) -> Iterator[sqlite3.Connection]:
-        """Give a connection; only a new journal may make the file."""
-        mode = "rwc" if new else "rw"
-        address = f"{self.path.absolute().as_uri()}?mode={mode}"
+        """Give a connection to a journal that was checked; only a new one may make the file."""
+        if not new:
+            _check_once(self.path, _stamp_of(self.path))
         try:
-            with closing(
-                sqlite3.connect(address, uri=True, timeout=_SECONDS_TO_WAIT, isolation_level=None)
-            ) as db:
-                db.execute("PRAGMA foreign_keys = ON")
+            with closing(_open(self.path, "rwc" if new else "rw")) as db:
                 yield db
-        except sqlite3.IntegrityError:  # our own fault
-            raise
-        except sqlite3.DatabaseError as error:
-            raise InputError(
-                f"{str(self.path)!r} cannot be used: {error}. Nothing was changed; "
-                "if it is damaged, put back a copy of the folder."
-            ) from error
+        except sqlite3.Error as error:
+            raise _unusable(self.path, str(error)) from error
+
+
+@lru_cache(maxsize=4)
+def _check_once(path: Path, stamp: tuple[int, ...]) -> None:
+    """Raise an error unless a journal is whole; one that was checked is not checked again until its file changes."""
+    del stamp  # it tells one state of the file from another
+    try:
+        with closing(_open(path, "rw")) as db:
+            db.execute("BEGIN")
+            version = version_of(db)
+            if version in {UNSEALED, FORMAT}:
+                check_journal(db)
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        raise _unusable(path, str(error)) from error
+    if version not in {UNSEALED, FORMAT}:
+        raise InputError(
+            f"{str(path)!r} has format {version}, and this version reads {UNSEALED} and {FORMAT}. "
+            "Use the version that wrote it."
+        )
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    db = sqlite3.connect(address, uri=True, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+    try:
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _stamp_of(path: Path) -> tuple[int, ...]:
+    """Return what changes with a file; nothing if there is none, which SQLite says in its own words."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _unusable(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"{str(path)!r} cannot be used: {reason}. Nothing was changed; if it is damaged, put back a copy of the folder."
+    )
 
 
 @contextmanager
@@ -316,10 +383,11 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # on a full disk SQLite has ended it already
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 def now() -> str:

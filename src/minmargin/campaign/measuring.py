@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from minmargin.campaign.audit import wilson
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.tables import read_table
 from minmargin.campaign.values import from_text, to_text
 from minmargin.committee.training import Training
 from minmargin.data.rows import take_rows
@@ -55,14 +53,14 @@ class Examiner:
     Attributes:
         settings: of the campaign.
         learner: what is trained.
-        held_out: the file of held-out rows, where the settings say that there are any.
+        held_out: returns the held-out rows, where the settings say that there are any.
         execution: how the models are trained.
         classes: all that may occur; None: those of the rows.
     """
 
     settings: Settings
     learner: Any
-    held_out: Path
+    held_out: Callable[[], pa.Table]
     execution: Execution
     classes: Sequence[Any] | None = None
 
@@ -78,7 +76,7 @@ class Examiner:
 
     def _examine(self, labeled: LabeledSet) -> Tally | None:
         if self.settings.held_out:
-            rows = read_table(self.held_out)
+            rows = self.held_out()
             labels = rows[self.settings.label_column].to_pylist()
             return Tally.of(self._guesses(labeled, rows, labels), "held-out")
         if self.settings.folds == 0:
@@ -117,7 +115,7 @@ def measure_missing(files: CampaignFolder, learner: Any, execution: Execution) -
     """Measure what the model could do after each round, as far as that was not done; the folder must be locked."""
     journal, kind = files.journal, files.settings.label_kind
     classes = [from_text(name, kind) for name in journal.classes()]
-    examiner = Examiner(files.settings, learner, files.held_out_path, execution, classes)
+    examiner = Examiner(files.settings, learner, files.held_out, execution, classes)
     states = {made.addition for made in journal.rounds()} | {journal.last_addition()}
     for addition in sorted(states - journal.measurements().keys()):
         table = files.labeled(addition)

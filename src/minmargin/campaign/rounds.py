@@ -10,8 +10,9 @@ from minmargin.batch import Batch
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Evidence, Round, now
 from minmargin.campaign.sampling import marked, strategy_of
+from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.tables import batch_ids, checksum
+from minmargin.campaign.tables import batch_ids
 from minmargin.campaign.values import from_text, id_array, to_text
 from minmargin.errors import InputError, listing
 from minmargin.execution import ExecutionOptions

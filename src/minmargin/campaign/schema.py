@@ -81,3 +81,19 @@ BY_CLASS = """CREATE TABLE IF NOT EXISTS measured_classes (
     tested INTEGER NOT NULL CHECK (tested >= correct AND tested >= 1),
     PRIMARY KEY (addition, class)
 )"""
+#: What journals may have besides the first tables.
+ADDED = (PROBABILITIES, AUDITS, CHANGES, BY_CLASS)
+# The seal: what tells of damage. Journals of format 1 have none.
+SEALED = (
+    """CREATE TABLE files (
+        name TEXT PRIMARY KEY NOT NULL,  -- of what the campaign began with
+        sha256 TEXT NOT NULL
+    )""",
+    """CREATE TABLE settings (
+        name TEXT PRIMARY KEY NOT NULL,
+        value TEXT NOT NULL  -- JSON, as in settings.json
+    )""",
+    """CREATE TABLE seal (
+        sha256 TEXT NOT NULL  -- of all other tables
+    )""",
+)

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
 from minmargin.campaign.values import KINDS, Kind
 from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing, nearest
+from minmargin.fields import parse_json
 from minmargin.files import write_json
 from minmargin.learners import Preprocess
 from minmargin.pools import is_path
@@ -23,6 +24,8 @@ FILE = "settings.json"
 #: The learner of a campaign that trains nothing: models elsewhere give probabilities in every round.
 GIVEN = "given"
 _FORMAT = 1
+# More would take all memory long before anything is picked.
+_MOST, _LARGEST_FRACTION = 10**9, 10_000
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,11 @@ class Settings:
         """Return the folder of the learner's module, as it can be found from anywhere."""
         return None if self.learner_folder is None else _from(folder, self.learner_folder)
 
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as JSON has them."""
+        values = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
     def write(self, folder: Path) -> None:
         """Write the settings into a campaign's folder."""
         write_json(folder / FILE, {"format": _FORMAT, **asdict(self)})
@@ -137,12 +145,12 @@ class Settings:
         """Return the settings of the campaign in a folder, or say what is wrong with them."""
         path = folder / FILE
         try:
-            found = json.loads(path.read_text())
+            found = parse_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
                 f"There is no campaign in {str(folder)!r}. Begin one with Campaign.init, or minmargin campaign init."
             ) from None
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}.") from error
         if not isinstance(found, dict):
             raise InputError(f"{str(path)!r} is not a JSON object. Put it back as it was.")
@@ -156,6 +164,10 @@ class Settings:
             name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
         }
         return cls(**values)
+
+
+#: The names of all settings.
+SETTINGS = tuple(field.name for field in fields(Settings))
 
 
 def pool_paths(pool: Any, folder: Path) -> tuple[str, ...]:
@@ -188,7 +200,7 @@ def _from(folder: Path, path: str) -> str:
 
 def _check(found: dict[str, Any], path: Path) -> None:
     """Raise an error unless the file has each setting once, of the right type."""
-    names = [field.name for field in fields(Settings)]
+    names = SETTINGS
     optional = {field.name for field in fields(Settings) if field.default is not MISSING}
     unknown = [name for name in found if name not in names]
     if unknown:
@@ -219,6 +231,14 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _is_count(value: Any) -> bool:
+    return _is_whole(value) and value <= _MOST
+
+
+def _is_fraction(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 < value <= _LARGEST_FRACTION
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -237,6 +257,7 @@ def _is_reading(value: Any) -> bool:
 _Rule: TypeAlias = tuple[Callable[[Any], bool], str]
 _TEXT: _Rule = (_is_text, "a text")
 _WHOLE: _Rule = (_is_whole, "a whole number >= 0")
+_COUNT: _Rule = (_is_count, f"a whole number from 0 to {_MOST:,}")
 _FLAG: _Rule = (lambda value: isinstance(value, bool), "true or false")
 _TEXT_OR_NULL: _Rule = (lambda value: value is None or _is_text(value), "a text or null")
 _KIND: _Rule = (lambda value: value in KINDS, f"one of {listing(KINDS)}")
@@ -252,19 +273,19 @@ _RULES: dict[str, _Rule] = {
     "id_kind": _KIND,
     "features": (lambda value: _is_text(value) or _is_texts(value), "a list of columns, or one"),
     "keep": (_is_texts, "a list of columns"),
-    "batch_size": _WHOLE,
+    "batch_size": _COUNT,
     "strategy": _TEXT,
     "strategy_options": (lambda value: isinstance(value, dict), "an object"),
     "learner": _TEXT_OR_NULL,
     "learner_folder": _TEXT_OR_NULL,
-    "n_models": _WHOLE,
-    "bootstrap_fraction": (lambda value: isinstance(value, float) or _is_whole(value), "a number"),
-    "preprocess": _TEXT,
+    "n_models": _COUNT,
+    "bootstrap_fraction": (_is_fraction, f"a number above 0, up to {_LARGEST_FRACTION:,}"),
+    "preprocess": (lambda value: value in get_args(Preprocess), f"one of {listing(get_args(Preprocess))}"),
     "seed": _WHOLE,
     "held_out": _FLAG,
     "distinct": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
-    "folds": _WHOLE,
-    "audit": _WHOLE,
+    "folds": _COUNT,
+    "audit": _COUNT,
     "stop_hints": _FLAG,
 }
 

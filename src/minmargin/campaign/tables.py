@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from minmargin.campaign.journal import Label
+from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, kind_of, to_text
 from minmargin.data.columns import chunks_of
@@ -91,13 +91,8 @@ def read_table(path: Path, sha256: str | None = None) -> pa.Table:
             raise InputError(f"{str(path)!r} was changed since it was written. Put back a copy.")
         return pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error}. Put back a copy.") from error
-
-
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{str(path)!r} cannot be read: {reason}. Put back a copy.") from error
 
 
 def batch_ids(table: pa.Table, kind: Kind) -> list[str]:
@@ -114,19 +109,17 @@ def own_columns(table: pa.Table) -> list[str]:
 
 def labeled_table(
     initial: pa.Table,
-    batches: Iterable[tuple[int, pa.Table]],
+    batches: Iterable[tuple[int, pa.Table, Sequence[str]]],
     labels: Mapping[str, Label],
     settings: Settings,
-    kept: Callable[[int], Sequence[str]],
 ) -> pa.Table:
     """Return all labeled rows: the first ones, then those that each round picked, best first.
 
     Args:
         initial: ids if there are any, features and labels of the first rows.
-        batches: the rounds' numbers and batches.
+        batches: the rounds' numbers and batches, and the pool columns that each of these holds.
         labels: the labels by id.
         settings: tell the columns.
-        kept: returns the pool columns that the batch of a round holds.
     """
     columns = [*settings.labeled_columns, settings.label_column]
     # Where probabilities are given, the first rows need not have what the pool's rows bring along.
@@ -136,14 +129,12 @@ def labeled_table(
         if settings.id_column in initial.column_names
         else [None] * len(initial)
     )
-    for number, batch in batches:
+    for number, batch, kept in batches:
         texts = batch_ids(batch, settings.id_kind)
         picked = [
             place for place, each in enumerate(texts) if each in labels and labels[each].round == number
         ]
-        rows = batch.select(range(len(own_columns(batch)), batch.num_columns)).rename_columns(
-            list(kept(number))
-        )
+        rows = batch.select(range(len(own_columns(batch)), batch.num_columns)).rename_columns(list(kept))
         classes = [from_text(labels[texts[place]].label, settings.label_kind) for place in picked]
         places = pa.array(picked, pa.int64())
         parts.append(

@@ -84,13 +84,12 @@ def _check_columns(table: pa.Table, wrong: Callable[[str], InputError]) -> pa.Ta
     for name, kind in _NUMBERS.items():
         column = table[name]
         try:
-            if not (
-                pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _is_empty(column)
-            ):
-                raise TypeError("texts, or anything else")
-            table = table.set_column(names.index(name), name, column.cast(kind))
-        except (pa.ArrowException, TypeError) as error:
-            raise wrong(f"its column {name!r} is {column.type}, and must be numbers") from error
+            numbers = column.cast(kind) if _is_numeric(column) else None
+        except pa.ArrowException:  # fractions, where there must be none
+            numbers = None
+        if numbers is None:
+            raise wrong(f"its column {name!r} is {column.type}, and must be numbers")
+        table = table.set_column(names.index(name), name, numbers)
         if name != "member" and column.null_count:
             raise wrong(f"its column {name!r} is empty in {column.null_count:,} rows")
     for name in ("id", "first_class", "second_class", "predicted"):
@@ -106,8 +105,10 @@ def _check_columns(table: pa.Table, wrong: Callable[[str], InputError]) -> pa.Ta
     return table
 
 
-def _is_empty(column: pa.ChunkedArray) -> bool:
-    return bool(column.null_count == len(column))
+def _is_numeric(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds numbers, or nothing at all."""
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    return bool(numeric or column.null_count == len(column))
 
 
 def _manifest_of(table: pa.Table, wrong: Callable[[str], InputError]) -> dict[str, Any]:

@@ -127,6 +127,8 @@ def check_form(fields: Fields, intake: Intake, scorer: str, preprocess: str) -> 
         "any": type(intake) is GivenIntake,
         "text": kinds <= {"text"} and (intake.columns is not None or intake.width == 1),
         "matrix": "text" not in kinds,
+        "sparse": "text" not in kinds,
+        "objects": intake.columns is None,
     }.get(form, True)
     special = type(intake) in {ShapedIntake, NamedIntake}
     if form not in forms or not fits or (special and scorer != "modules"):
