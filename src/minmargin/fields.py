@@ -54,6 +54,10 @@ class Fields:
             raise self.wrong(f"{name!r} is {_shown(value)} and must be {_NAMES[kind]}")
         return value
 
+    def value(self, name: str) -> Any:
+        """Return a value of any type, to be compared; None where there is none."""
+        return self._values.get(name)
+
     def optional(self, name: str, kind: type[T]) -> T | None:
         """Return a value, or None where the file says null."""
         return None if self._values.get(name) is None else self.get(name, kind)

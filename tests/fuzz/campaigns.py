@@ -17,7 +17,9 @@ import minmargin as mm
 from campaign.last_release import without_seal
 from fuzz.changes import change_bytes, change_database, change_json, change_table, written
 from fuzz.target import Change, Target
+from minmargin.campaign.folder import PROJECT_FILE
 from minmargin.campaign.sealing import write_seal
+from minmargin.integrations.label_studio.destination import Destination
 
 _ROWS, _BATCH_SIZE = 40, 4
 _RNG = np.random.default_rng(0)
@@ -153,7 +155,40 @@ def _change_files(folder: Path, rng: random.Random) -> Change:
     return Change(f"{path.name}: {words}")
 
 
+def _write_destination(folder: Path) -> None:
+    Destination("http://localhost:8080", 7, columns=["a"]).write(folder)
+
+
+def _use_destination(folder: Path) -> Any:
+    found = Destination.read(folder)
+    return (
+        found
+        if found is None
+        else (found.url, found.project, found.columns, found.question, found.predictions)
+    )
+
+
+def _check_destination(answer: Any) -> None:
+    assert answer is None or isinstance(answer[0], str), "no address"
+
+
+def _change_destination(folder: Path, rng: random.Random) -> Change:
+    path = folder / PROJECT_FILE
+    if rng.random() < 0.5:
+        return Change(change_bytes(path, rng), signed=True)
+    content, words = change_json(json.loads(path.read_text()), rng)
+    path.write_text(written(json.dumps(content)))
+    return Change(words, signed=True)
+
+
 TARGETS = {
+    "destination": Target(
+        "projects of Label Studio that a campaign remembers",
+        _write_destination,
+        _change_destination,
+        _use_destination,
+        _check_destination,
+    ),
     "campaign-journal": Target(
         "journals of campaigns", _write, partial(_change_journal, sealed=True), _use, _check, share=0.5
     ),

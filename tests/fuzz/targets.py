@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz import batches, campaigns, checkpoints, committees
+from fuzz import batches, campaigns, checkpoints, committees, results
 from fuzz.target import Target
 
-TARGETS: dict[str, Target] = {
-    **committees.TARGETS,
-    **checkpoints.TARGETS,
-    **campaigns.TARGETS,
-    **batches.TARGETS,
-}
+_FILES = (committees, checkpoints, campaigns, batches, results)
+TARGETS: dict[str, Target] = {name: target for each in _FILES for name, target in each.TARGETS.items()}

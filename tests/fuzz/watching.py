@@ -106,7 +106,8 @@ def _run(
         return []
     what = "it hung" if hung else f"it ended with {process.returncode}: {''.join(errors)[-1500:]}"
     now.note("hangs" if hung else "raw", {"number": now.next, **last, "found": what, "where": []})
-    return names[[figures[name] is now for name in names].index(True) :]
+    place = [figures[name] is now for name in names].index(True)
+    return names[place if "number" in last else place + 1 :]  # one that cannot begin is not begun again
 
 
 def _pass_on(lines: IO[str], into: queue.Queue[str | None]) -> None:

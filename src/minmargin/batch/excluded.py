@@ -13,6 +13,7 @@ from minmargin.batch.batch import Batch
 from minmargin.batch.formulas import as_written
 from minmargin.data.rows import Frame
 from minmargin.errors import InputError, listing
+from minmargin.fields import parse_json
 from minmargin.pools import open_pool
 from minmargin.pools.exclusion import Named
 
@@ -79,13 +80,20 @@ def _named(parts: list[pa.Array], id_column: str | None) -> Named:
 
 def _read(path: str, id_column: str | None) -> list[pa.Array]:
     if path.endswith((".jsonl", ".ndjson")):
-        table = _json_lines(path)
-        return list(table[_column(table.column_names, path, id_column)].chunks)
+        return _check_ids(_read_json_lines(path, id_column), path)
     pool = open_pool(path)
     name = _column(pool.schema.names, path, id_column)
     frames = cast("Iterable[Frame]", pool.chunks({name: None}, 1 << 20))
-    parts = [_plain(frame[name].to_arrow()) for frame in frames]
+    parts = _check_ids([_plain(frame[name].to_arrow()) for frame in frames], path)
     return parts if pool.schema.parsed else [*parts, *map(_without_apostrophe, parts)]
+
+
+def _check_ids(parts: list[pa.Array], path: str) -> list[pa.Array]:
+    """Return ids as they are, or say that lists and objects are none."""
+    for part in parts:
+        if pa.types.is_nested(part.type):
+            raise InputError(f"{path!r} of exclude has {part.type} as ids. Give texts or numbers.")
+    return parts
 
 
 def _column(names: Sequence[str], path: str, id_column: str | None) -> str:
@@ -112,15 +120,22 @@ def _without_apostrophe(texts: pa.Array) -> pa.Array:
     return pa.array([as_written(text) for text in marked if as_written(text) != text], pa.string())
 
 
-def _json_lines(path: str) -> pa.Table:
-    from pyarrow import json  # noqa: PLC0415 - one kind of file of many
-
+def _read_json_lines(path: str, id_column: str | None) -> list[pa.Array]:
+    """Return the ids of a file of JSON objects, one a line. (Arrow's own reader crashes on a line that is none.)"""
     try:
-        return json.read_json(path)
+        with Path(path).open(encoding="utf-8") as file:
+            records = [parse_json(line) for line in file if line.strip()]
+        if not all(isinstance(each, dict) for each in records):
+            raise ValueError("a line is no JSON object")  # noqa: TRY301 - told like what else is wrong with it
+        names = list(dict.fromkeys(name for record in records for name in record))
+        column = _column(names, path, id_column)
+        return [_plain(pa.array([record.get(column) for record in records]))]
     except FileNotFoundError:
         raise InputError(f"There is no file or folder {path!r}.") from None
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(
             f"{path!r} cannot be read as JSON lines ({reason}). Mend or leave out the file."
         ) from error

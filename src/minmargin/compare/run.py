@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections import Counter
@@ -21,6 +20,7 @@ from minmargin.compare.played import schema_for
 from minmargin.compare.store import Store
 from minmargin.errors import InputError, warn
 from minmargin.execution import Progress, out_of_reach
+from minmargin.fields import Fields, parse_json
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
 
@@ -76,8 +76,8 @@ def run(plan: Plan, folder: Path | None, *, n_jobs: int | None, progress: Progre
 
 def seed_of(folder: Path | None) -> int | None:
     """Return the seed of the draws that are in a folder; None if there are none yet."""
-    seed = _settings_of(folder).get("seed")
-    return None if seed is None else int(seed)
+    found = _settings_of(folder)
+    return None if found.optional("seed", int) is None else found.size("seed")
 
 
 def scoring_of(folder: Path | None) -> str | None:
@@ -85,13 +85,27 @@ def scoring_of(folder: Path | None) -> str | None:
 
     Otherwise None, which stands for what is played by default.
     """
-    return ACCURACY if _settings_of(folder).get("scoring") == ACCURACY else None
+    return ACCURACY if _settings_of(folder).value("scoring") == ACCURACY else None
 
 
-def _settings_of(folder: Path | None) -> dict[str, Any]:
+def _settings_of(folder: Path | None) -> Fields:
     """Return the settings of the draws that are in a folder; none if there are no draws yet."""
-    path = None if folder is None else folder / _DRAWS / _SETTINGS
-    return {} if path is None or not path.exists() else dict(json.loads(path.read_text()))
+    path = Path() if folder is None else folder / _DRAWS / _SETTINGS
+
+    def wrong(reason: str) -> InputError:
+        return InputError(
+            f"{str(path)!r} does not tell the settings of the draws beside it ({reason}). Put it back, or use another "
+            "folder."
+        )
+
+    if folder is None or not path.exists():
+        return Fields({}, wrong)
+    try:
+        return Fields(parse_json(path.read_bytes()), wrong)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise wrong(str(error)) from error
 
 
 def _store(plan: Plan, folder: Path) -> Store:

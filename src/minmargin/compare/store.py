@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from minmargin.compare.results import SCHEMA, Results
+from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
 from minmargin.files import write_whole
 
@@ -36,7 +38,10 @@ class Store:
         path = self._path(draw)
         if not path.exists():
             return False
-        found = (pq.read_schema(path).metadata or {}).get(_RULES, b"").decode()
+        try:
+            found = (pq.read_schema(path).metadata or {}).get(_RULES, b"").decode()
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise _no_draw(path, (str(error).splitlines() or [""])[0]) from error
         if found != self.rules:
             there, now = (_others(found, self.rules), _others(self.rules, found))
             raise InputError(
@@ -48,15 +53,40 @@ class Store:
         """Write the results of a draw, whole or not at all."""
         marked = table.replace_schema_metadata({_RULES: self.rules.encode()})
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._path(draw), lambda file: pq.write_table(marked, file))
+        write_sealed(self._path(draw), marked)
 
     def read(self, draws: Iterable[int], schema: pa.Schema) -> pa.Table:
-        """Return the results of these draws, in their order."""
-        tables = [pq.read_table(self._path(draw), schema=schema) for draw in draws]
-        return pa.concat_tables(tables or [schema.empty_table()]).replace_schema_metadata(None)
+        """Return the results of these draws, in their order; all have the same rows, but for the figures."""
+        tables: list[pa.Table] = []
+        for draw in draws:
+            path = self._path(draw)
+            try:
+                table = read_sealed(path, schema)
+                if table["draw"].to_pylist() != [draw] * len(table):
+                    raise ValueError("it is of another draw")  # noqa: TRY301 - told like all others
+                if tables and _rows_of(table) != _rows_of(tables[0]):
+                    raise ValueError("it has other rows than the first draw")  # noqa: TRY301 - as above
+            except ValueError as error:
+                raise _no_draw(path, str(error)) from error
+            tables.append(table.replace_schema_metadata(None))
+        return pa.concat_tables(tables or [schema.empty_table()])
 
     def _path(self, draw: int) -> Path:
         return self.folder / ".".join(filter(None, [self.name, f"{draw:05d}", "parquet"]))
+
+
+def _no_draw(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"{str(path)!r} is no draw that can be read ({reason}). Remove it, and it is played again."
+    )
+
+
+def _rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """Return what the rows are of, without the figures that were found."""
+    names = [
+        field.name for field in table.schema if not pa.types.is_floating(field.type) and field.name != "draw"
+    ]
+    return list(table.select(names).to_pylist())
 
 
 def _others(rules: str, known: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from minmargin.errors import InputError
 from minmargin.experiments.study.cells import rules_of
 from minmargin.experiments.study.problems import Problem, half_of
+from minmargin.fields import Fields, parse_json
 from minmargin.files import write_json
 
 _FILE = "problems.json"
@@ -38,5 +40,18 @@ def write_facts(folder: Path, problems: Iterable[Problem]) -> None:
 def read_facts(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what is known of problems, by name; nothing where nothing was written."""
     path = folder / _FILE
-    found: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+    if not path.exists():
+        return {}
+    try:
+        found = parse_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _wrong(path, str(error)) from error
+    facts = Fields(found, partial(_wrong, path))
+    return {name: facts.get(name, dict) for name in facts.names}
+
+
+def _wrong(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"{str(path)!r} does not tell what is known of problems ({reason}). Remove it: the next run of the study "
+        "writes it anew."
+    )

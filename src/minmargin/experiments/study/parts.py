@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
 from minmargin.experiments.study.cells import SCHEMA, Task
 from minmargin.experiments.study.metrics import METRICS
@@ -36,7 +37,7 @@ def write_part(folder: Path, task: Task, table: pa.Table) -> Path:
     played = zlib.crc32(",".join(sorted(task.strategies)).encode())
     draws = f"{task.draws[0]:04d}-{task.draws[-1]:04d}"
     name = f"{task.way}.{task.problem}.{task.n_labeled}.{draws}.{played:08x}.parquet"
-    return write_whole(folder / _PARTS / name, lambda file: pq.write_table(table, file))
+    return write_sealed(folder / _PARTS / name, table)
 
 
 def read_results(folder: Path) -> pa.Table:
@@ -66,6 +67,7 @@ def _write_small(table: pa.Table, file: IO[bytes]) -> None:
     pq.write_table(
         table.replace_schema_metadata(None),
         file,
+        write_page_checksum=True,
         compression="zstd",
         compression_level=19,
         use_dictionary=[name for name in SCHEMA.names if name not in floats],
@@ -96,11 +98,10 @@ def check_rules(table: pa.Table, rules: Mapping[str, str], folder: Path) -> None
 
 def _read(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path, schema=SCHEMA)
-    except (OSError, pa.ArrowInvalid, KeyError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        return read_sealed(path, SCHEMA).replace_schema_metadata(None)
+    except ValueError as error:
         raise InputError(
-            f"{str(path)!r} is no part of a study ({reason}). Take it out of the folder."
+            f"{str(path)!r} is no part of a study ({error}). Take it out of the folder."
         ) from error
 
 

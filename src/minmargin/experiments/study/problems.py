@@ -14,17 +14,19 @@ import zlib
 from collections.abc import Iterable
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.committee.storage.saved import parse_npy
 from minmargin.errors import InputError, listing, nearest
 from minmargin.experiments.study.sets import READERS
 from minmargin.files import write_whole
 
 Half: TypeAlias = Literal["choose", "confirm"]
 
+_LARGEST_ARRAY = 1 << 30
 N_ROWS = 24_000
 N_ROWS_LARGE = 100_000
 
@@ -105,12 +107,39 @@ def load_problem(folder: Path, name: str) -> Problem:
             f"Problem {name!r} is not packed: there is no file {str(path)!r}. Use minmargin study --pack first."
         )
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return Problem(name, arrays["X"], arrays["y"], arrays["names"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(path) as archive:
+            X, y, names = (_read_array(archive, each, path) for each in ("X", "y", "names"))
+        _check_arrays(X, y, names)
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        ValueError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise InputError(
             f"{str(path)!r} cannot be read ({error}). Delete it, then use minmargin study --pack."
         ) from error
+    return Problem(name, X, y, names)
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
+    """Return an array of a packed problem, whose size is known before it is unpacked."""
+    size = archive.getinfo(f"{name}.npy").file_size
+    if size > _LARGEST_ARRAY:
+        raise ValueError(f"{name} has {size:,} bytes, more than a problem has")
+    return parse_npy(archive.read(f"{name}.npy"), path)
+
+
+def _check_arrays(X: NDArray[Any], y: NDArray[Any], names: NDArray[Any]) -> None:
+    kinds = [str(array.dtype) for array in (X, y)], names.dtype.kind
+    fits = (X.ndim, y.ndim, names.ndim) == (2, 1, 1) and kinds == (["float16", "int16"], "U")
+    if not fits or len(X) != len(y) or not len(y):
+        raise ValueError("its arrays are not rows, labels and names of classes")
+    if y.min() < 0 or y.max() >= len(names) or not np.isfinite(X).all():
+        raise ValueError("its labels are not among its classes, or its rows are not finite")
 
 
 def check_problems(names: Iterable[str]) -> tuple[str, ...]:
