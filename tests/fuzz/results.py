@@ -37,7 +37,7 @@ def _compare(folder: Path) -> mm.Comparison:
         n_models=2,
         random_state=0,
         n_jobs=1,
-        folder=folder,
+        out=folder,
     )
 
 
@@ -99,7 +99,10 @@ def _change(folder: Path, rng: random.Random) -> Change:
     path = rng.choice(sorted(each for each in folder.rglob("*") if each.is_file()))
     way = rng.random()
     if way < 0.4 or path.suffix not in {".json", ".parquet"}:
-        return Change(change_bytes(path, rng), signed=path.suffix == ".json")
+        words = change_bytes(path, rng)
+        return Change(
+            words, signed=path.suffix == ".json" or not path.exists()
+        )  # a part that is missing is played anew
     if path.suffix == ".json":
         content, words = change_json(json.loads(path.read_text()), rng)
         path.write_text(written(json.dumps(content)))
@@ -112,7 +115,7 @@ def _change(folder: Path, rng: random.Random) -> Change:
         )  # without its checksum, a table is one of an earlier version
     try:
         write_sealed(path, table)
-    except pa.ArrowException:  # what Parquet cannot hold
+    except (pa.ArrowException, KeyError):  # what Parquet cannot hold, or we cannot sign
         path.write_bytes(b"")
     return Change(words, signed=True)
 

@@ -1,7 +1,7 @@
 """Change files that are read back in many ways, and count what came of it.
 
-Run as `python tests/fuzz/run.py [--each N] [--seconds S] [--only NAME] [--out FILE]`. It ends with an error if anything
-came of a change but the right answer or an error that names the file.
+Run as `python tests/fuzz/run.py [--each N] [--seconds S] [--only NAME] [--page docs/reliability.md]`. It ends with an
+error if anything came of a change but the right answer or an error that names the file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from fuzz import page
 from fuzz.targets import TARGETS
 from fuzz.watching import Figures, watch
 
@@ -25,15 +26,26 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=40, help="changes of each target, times its share")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for all targets together")
     parser.add_argument("--only", action="append", help="targets whose names begin so; repeat for more")
-    parser.add_argument("--out", type=Path, help="the JSON file of figures to write")
+    parser.add_argument("--page", type=Path, help="keep the figures, and write their table into this page")
     arguments = parser.parse_args()
     names = [name for name in TARGETS if name.startswith(tuple(arguments.only or [""]))]
     found = fuzz(names, each=arguments.each, seconds=arguments.seconds)
-    if arguments.out is not None:
-        text = json.dumps([figures.to_dict() for figures in found], indent=1)
-        arguments.out.write_text(text + "\n", encoding="utf-8")
     if any(figures.found for figures in found):
         sys.exit(1)
+    if arguments.page is not None:
+        _keep(found)
+        before = arguments.page.read_text(encoding="utf-8")
+        arguments.page.write_text(page.with_table(before), encoding="utf-8")
+
+
+def _keep(found: list[Figures]) -> None:
+    """Keep figures in a file, beside those of targets that were not asked for this time."""
+    path = page.FIGURES / "files.json"
+    path.parent.mkdir(exist_ok=True)
+    before = json.loads(path.read_text()) if path.exists() else []
+    kept = {each["target"]: each for each in (*before, *(figures.to_dict() for figures in found))}
+    order = [kept[target.words] for target in TARGETS.values() if target.words in kept]
+    path.write_text(json.dumps(order, indent=1) + "\n", encoding="utf-8")
 
 
 def fuzz(names: list[str], *, each: int, seconds: float) -> list[Figures]:

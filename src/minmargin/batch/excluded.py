@@ -121,8 +121,8 @@ def _without_apostrophe(texts: pa.Array) -> pa.Array:
 
 
 def _read_json_lines(path: str, id_column: str | None) -> list[pa.Array]:
-    """Return the ids of a file of JSON objects, one a line. (Arrow's own reader crashes on a line that is none.)"""
-    try:
+    """Return the ids of a file of JSON objects, one a line."""
+    try:  # not by Arrow's own reader, which crashes on a line that is no object
         with Path(path).open(encoding="utf-8") as file:
             records = [parse_json(line) for line in file if line.strip()]
         if not all(isinstance(each, dict) for each in records):
