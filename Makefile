@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults lint format bench bench-quick bench-clusters docs site notebooks environments clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults fuzz lint format bench bench-quick bench-clusters docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -150,6 +150,10 @@ study: $(VENV)/installed-torch  ## play every strategy on real problems, and wri
 
 faults: $(VENV)/installed-dev  ## try every fault for real, and write docs/reliability.md (about ten minutes)
 	$(BIN)/python tests/faults/run.py --out docs/reliability.md
+
+# In parts, if need be: `tests/fuzz/run.py --only campaign --page docs/reliability.md` keeps the figures of the others.
+fuzz: $(VENV)/installed-dev  ## change files that are read back 20,000 times, and write what came of it (about ten minutes)
+	$(BIN)/python tests/fuzz/run.py --each 900 --page docs/reliability.md
 
 lint: $(VENV)/installed-dev  ## check style and types
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.situation import Row
+from fuzz.page import section
 
 _HEAD = """# What happens when things fail
 
@@ -21,10 +22,13 @@ away in the middle of a push by `make test-labelling`.
 - **Files whole or not at all.** A batch, a manifest or a state has its name only when all of it is on disk. A process
   that is killed may leave a hidden file `.NAME.*.tmp`; in a checkpoint the next run removes it.
 - **One sentence and exit 1** for whatever is wrong outside the program, with the file that it is about.
-- **Damage is found where it can be.** Checkpoints and saved committees have checksums, and so do the pages of Parquet
-  files that were written with them (`write_page_checksum=True`). CSV, Feather and `.npy` files have none: a flipped
-  bit in a number is another number. Such rows are selected as they are, and were compared here with what other
+- **Damage is found where it can be.** Checkpoints, saved committees, all that a campaign's folder keeps but the
+  settings, which people may change, draws of `compare` and parts of the study have checksums, and so do the pages of
+  Parquet files that were written with them (`write_page_checksum=True`). CSV, Feather and `.npy` files have none: a
+  flipped bit in a number is another number. Such rows are selected as they are, and were compared here with what other
   libraries read.
+- **What is read back may have been written by anybody.** Sizes, types and what belongs together are checked before
+  anything is made of it, although all checksums fit.
 - **CSV that spreadsheets do not run.** A text that begins with `=`, `+`, `-`, `@`, a tab or a line end, and is no
   number, gets an apostrophe before it in CSV files, names of columns too. Use Parquet, Feather or JSON lines to have
   every text as it is.
@@ -47,7 +51,7 @@ def page(rows: Sequence[Row], *, day: str, machine: str, python: str) -> str:
         "|---|---|---:|---|",
         *(f"| {row.fault} | {_cell(row.tried)} | {row.times:,} | {_cell(row.happened)} |" for row in rows),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n" + section()
 
 
 def _cell(text: str) -> str:

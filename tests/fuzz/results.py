@@ -100,9 +100,8 @@ def _change(folder: Path, rng: random.Random) -> Change:
     way = rng.random()
     if way < 0.4 or path.suffix not in {".json", ".parquet"}:
         words = change_bytes(path, rng)
-        return Change(
-            words, signed=path.suffix == ".json" or not path.exists()
-        )  # a part that is missing is played anew
+        # What is missing is played or written anew.
+        return Change(words, signed=path.suffix == ".json" or not path.exists())
     if path.suffix == ".json":
         content, words = change_json(json.loads(path.read_text()), rng)
         path.write_text(written(json.dumps(content)))

@@ -33,6 +33,7 @@ def read_batch(path: str | Path) -> Batch:
         raise InputError(f"There is no file {str(path)!r}. Give the file that minmargin select wrote.")
     try:
         table = read(path)
+        table.validate(full=True)  # texts with ends that are none would take memory that is not ours
     except (pa.ArrowException, OSError, ValueError, OverflowError, csv.Error) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{str(path)!r} cannot be read as a batch ({reason}).") from error

@@ -116,7 +116,7 @@ class ParquetFile:
         with self._opened() as file:
             among = range(file.num_row_groups) if groups is None else groups
             tables = self._tables(file, columns, chunk_size, among)
-            yield from map(as_frame, guarded(self.location, "Parquet", tables))
+            yield from map(as_frame, guarded(self.location, "Parquet", map(_validated, tables)))
 
     @staticmethod
     def _tables(file: Any, columns: list[str], chunk_size: int, groups: range) -> Iterator[Any]:
@@ -275,7 +275,7 @@ def _find_delimiter(location: Location) -> str:
 
 
 def _validated(batch: Any) -> Any:
-    """Return a batch whose texts and lists lie within it: Arrow believes a file, and would read beyond."""
+    """Return a batch whose texts are texts, and lie within it: Arrow believes a file, and would read beyond."""
     batch.validate(full=True)
     return batch
 

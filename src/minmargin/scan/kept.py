@@ -77,6 +77,8 @@ def check_table(table: pa.Table, like: pa.Table, *, carried_as_read: bool) -> No
                 raise ValueError(f"its column {name!r} is {found}, where the pool has {wanted}")
         elif found != wanted or _has_gaps(table[name]):
             raise ValueError(f"its column {name!r} is no {wanted} without gaps")
+    if not np.isfinite(table["score"].to_numpy()).all():  # now: they have no order
+        raise ValueError("its scores are no finite numbers")
     if PLACES in like.column_names:
         _check_sparse(table, (like.schema.metadata or {})[WIDTH])
 
@@ -110,8 +112,6 @@ def check_top(
     if held is None:
         return
     _check_rows(rows, [fragment for fragment in expected.fragments if fragment.number in set(finished)])
-    if not np.isfinite(held.scores).all():
-        raise ValueError("its scores are no finite numbers")
     details: dict[str, Any] = dict(held.details)
     if any(not _are_within(details[name], 0, models.n_classes) for name in _CLASSES):
         raise ValueError(f"it tells of classes that are not among {models.n_classes:,}")

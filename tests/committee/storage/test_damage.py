@@ -324,3 +324,39 @@ def test_an_array_of_pickled_objects_is_not_unpickled(logistic, tmp_path):
     seal(logistic)
     assert "its header promises object of shape (2,)" in complaint(logistic)
     assert not (tmp_path / "harm").exists()
+
+
+FORMS = {
+    "rows of 10,000,000,000 numbers are more than any model takes": ("logistic", {"width": 10**10}),
+    "the columns that models look at are not among 2": ("imputed", {"width": 2}),
+    "its models do not take rows in the form 'text'": ("logistic", {"form": "text"}),
+    "its models do not take rows in the form 'frame'": ("bayes", {"form": "frame"}),
+    "its models do not take rows in the form 'matrix'": ("logistic", {"named": {"whole": []}}),
+    "the names of its columns are not different texts": (
+        "bayes",
+        {"given": {"names": ["a", "a"], "sized": True}},
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", FORMS)
+def test_forms_and_sizes_are_checked_before_anything_is_made_of_them(reason, one, tmp_path):
+    kind, changed = FORMS[reason]
+    folder = one(kind).committee.save(tmp_path / "saved")
+    seal(folder, lambda content: content["intake"].update(changed))
+    with pytest.raises(mm.InputError) as caught:
+        mm.load_committee(folder)
+    assert str(caught.value) == f"'{folder / 'committee.json'}' cannot be loaded: {reason}{FIX}"
+
+
+def test_weights_that_are_not_finite_are_no_fault_of_the_pool(one, tmp_path):
+    folder = one("logistic").committee.save(tmp_path / "saved")
+    weights = np.load(folder / "member_weights.npy")
+    weights[0, 0, 0] = np.nan
+    np.save(folder / "member_weights.npy", weights)
+    seal(folder)
+    with pytest.raises(mm.InputError) as caught:
+        mm.load_committee(folder)
+    assert str(caught.value) == (
+        f"'{folder / 'committee.json'}' cannot be loaded: the models have weights that are not finite{FIX}"
+    )
