@@ -90,6 +90,6 @@ def test_facts_and_problems_that_tell_nothing(tmp_path):
     path = tmp_path / "phoneme.npz"
     np.savez(path, X=np.zeros((2, 1), np.float16), y=np.array([0, 5], np.int16), names=np.array(["a", "b"]))
     assert complaint(load_problem, tmp_path, "phoneme") == (
-        f"'{path}' cannot be read (its labels are not among its classes, or its rows are not finite). Delete it, then "
-        "use minmargin study --pack."
+        f"'{path}' cannot be read (its labels are not among its classes). Delete it, then use "
+        "minmargin study --pack."
     )

@@ -200,3 +200,19 @@ def test_the_reason_says_between_which_classes_the_members_are_torn(committee):
     assert batch.top_classes.tolist() == np.argsort(-mean, axis=1)[:, :2].tolist()
     assert (batch.member == -1).all()
     assert (batch.scores < 0).all()
+
+
+@pytest.mark.parametrize("strategy", ["badge", "cluster-margin"])
+def test_features_of_which_no_distance_can_be_told_are_refused(strategy):
+    rng = np.random.default_rng(0)
+    first = rng.uniform(size=40)
+    features = rng.normal(size=(40, 3))
+    first[7], features[7] = 0.5, 1e200
+    with pytest.raises(mm.InputError) as caught:
+        mm.select_from_probabilities(
+            np.stack([first, 1 - first], axis=1), 10, strategy=strategy, features=features, random_state=0
+        )
+    assert str(caught.value) == (
+        "The features of pool row 7 are so large that its distance from other rows is no finite number. Scale its "
+        "features."
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compute.apart import Embedding, pick_apart
+from minmargin.compute.apart import Embedding, pick_apart, squared_lengths
 from minmargin.compute.base import Models, Screen
 from minmargin.compute.given import GivenScreen, looks_wrong
 from minmargin.compute.keys import make_keys
@@ -44,6 +44,7 @@ __all__ = [
     "pick_apart",
     "pick_on_gpu",
     "rows_in_small_work",
+    "squared_lengths",
 ]
 
 

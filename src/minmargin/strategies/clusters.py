@@ -19,7 +19,7 @@ from minmargin.data.rows import Matrix
 from minmargin.errors import InputError
 from minmargin.seeds import SeedTree
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
-from minmargin.strategies.kept import in_pool_order, n_rows_that_fit, take_ranked, too_many
+from minmargin.strategies.kept import check_lengths, in_pool_order, n_rows_that_fit, take_ranked, too_many
 from minmargin.strategies.memory import check_memory_limit
 from minmargin.strategies.registry import register_strategy, resolve_strategy
 from minmargin.topb import Ranked
@@ -90,6 +90,7 @@ class ClusterMargin:
         details = dict(kept.details)
         vectors = cast("Matrix", details.pop("vector"))
         n_clusters = self.n_clusters or min(context.batch_size, _MOST_CLUSTERS)
+        check_lengths(kept.rows, Embedding(np.ones((len(kept.rows), 1)), vectors))
         labels = _find_clusters(vectors, kept.rows, n_clusters, context)
         by_margin = np.lexsort((kept.rows, context.seeds.ties(kept.rows), kept.scores))
         picked = by_margin[_in_turns(labels[by_margin])[: context.batch_size]]

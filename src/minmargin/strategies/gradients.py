@@ -25,7 +25,7 @@ from minmargin.errors import InputError
 from minmargin.margins import ScoreName
 from minmargin.strategies.base import Contest, Context, Needs, Reasons, Shortlist, Stroke
 from minmargin.strategies.candidates import Candidates
-from minmargin.strategies.kept import InMemory, take_ranked
+from minmargin.strategies.kept import InMemory, check_lengths, take_ranked
 from minmargin.strategies.registry import register_strategy, without_member
 from minmargin.topb import Ranked
 
@@ -172,8 +172,10 @@ def _pick_apart(shortlist: Ranked, context: Context, *, shorten: Callable[[Matri
     gradients, features = (cast("Any", details.pop(name))[order] for name in (_GRADIENT, _VECTOR))
     candidates = take_ranked(shortlist._replace(details=details), order)
     _check_scored(candidates.rows, gradients, features)
+    embedding = Embedding(gradients, shorten(_without_missing(features)))
+    check_lengths(candidates.rows, embedding)
     picked, squares = pick_apart(
-        Embedding(gradients, shorten(_without_missing(features))),
+        embedding,
         context.batch_size,
         ties=context.seeds.ties(candidates.rows),
         chance=context.seeds.proposals,

@@ -7,14 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minmargin.checks import check_count
+from minmargin.compute import Embedding, squared_lengths
 from minmargin.data.rows import take_rows
 from minmargin.errors import InputError
 from minmargin.strategies.base import Needs, RowScore, Shortlist
 from minmargin.strategies.memory import check_memory_limit, gigabytes, half_of_memory
 from minmargin.strategies.registry import resolve_strategy
 from minmargin.topb import Ranked
+
+_FARTHEST = 1e290  # a squared length of which many can be added up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,3 +99,13 @@ def take_ranked(ranked: Ranked, places: Any) -> Ranked:
 
 def _limit(memory_limit: int | None) -> int:
     return half_of_memory() if memory_limit is None else memory_limit
+
+
+def check_lengths(rows: NDArray[np.int64], embedding: Embedding) -> None:
+    """Raise an error that names the first row which is so far from all others that sums of distances are no numbers."""
+    too_far = np.flatnonzero(~(squared_lengths(embedding) < _FARTHEST))
+    if len(too_far):
+        raise InputError(
+            f"The features of pool row {int(rows[too_far[0]]):,} are so large that its distance from other rows is no "
+            "finite number. Scale its features."
+        )
