@@ -152,7 +152,8 @@ faults: $(VENV)/installed-dev  ## try every fault for real, and write docs/relia
 	$(BIN)/python tests/faults/run.py --out docs/reliability.md
 
 # In parts, if need be: `tests/fuzz/run.py --only campaign --page docs/reliability.md` keeps the figures of the others.
-fuzz: $(VENV)/installed-dev  ## change files that are read back 20,000 times, and write what came of it (about ten minutes)
+fuzz: $(VENV)/installed-dev  ## change files and answers 20,000 times, and write what came of it (about ten minutes)
+	$(BIN)/python tests/fuzz/servers.py --json tests/fuzz/figures/servers.json
 	$(BIN)/python tests/fuzz/run.py --each 900 --page docs/reliability.md
 
 lint: $(VENV)/installed-dev  ## check style and types

@@ -23,11 +23,19 @@ whoever writes them can write any file. A process may not take 2 GiB more memory
 
 def table(folder: Path = FIGURES) -> str:
     """Return the table of all figures in a folder."""
-    found = [each for path in sorted(folder.glob("*.json")) for each in json.loads(path.read_text())]
+    found = kept_figures(folder)
     lines = [_line(each) for each in found]
     names = ("tried", "right", "refused", "told", "other", "raw", "hangs")
     total = {"target": "all", **{name: sum(each.get(name, 0) for each in found) for name in names}}
     return _HEAD + "\n".join([*lines, _line(total)]).replace("\\\n", "\n") + "\n"
+
+
+def kept_figures(folder: Path = FIGURES) -> list[dict[str, Any]]:
+    """Return the figures of all targets; a file has those of several, or of one."""
+    contents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    several = [each for content in contents for each in (content if isinstance(content, list) else [content])]
+    # Of a server, it is behaviours that are tried.
+    return [{"tried": each.get("behaviours", 0), **each} for each in several]
 
 
 def _line(figures: dict[str, Any]) -> str:

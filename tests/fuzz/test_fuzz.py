@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -80,6 +79,6 @@ def test_other_errors_come_through_and_signed_files_may_say_something_else_that_
 def test_the_page_has_the_figures_of_the_last_long_run():
     text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
     assert page.table() in text
-    kept = [each for path in page.FIGURES.glob("*.json") for each in json.loads(path.read_text())]
+    kept = page.kept_figures()
     assert sum(each["tried"] for each in kept) >= 20_000
     assert [each for each in kept if each["raw"] or each["hangs"]] == []

@@ -13,7 +13,6 @@ import minmargin as mm
 from made_up_batch import made_up_batch
 from minmargin.campaign.labels import read_labels
 from minmargin.integrations.batch_files import read_batch
-from minmargin.integrations.label_studio.destination import Destination
 
 
 def complaint(call, *args, **more):
@@ -77,23 +76,4 @@ def test_ids_to_leave_out_that_are_objects(tmp_path):
     X, y = np.arange(8.0)[:, np.newaxis], [0, 1] * 4
     assert complaint(mm.select, X, y, X, 2, exclude=path) == (
         f"'{path}' of exclude has struct<id: int64> as ids. Give texts or numbers."
-    )
-
-
-DESTINATIONS = {
-    "it holds NoneType where an object was expected": "null",
-    "it is nested too deeply": "[" * 200_000,
-    "'url' is 7 and must be a string": '{"url": 7, "project": 1}',
-    "'project' is {} and must be a whole number": '{"url": "http://x", "project": {}}',
-    "it has 'token', which is not known": '{"url": "http://x", "project": 1, "token": "x"}',
-    "'columns' holds 1, where each must be a string": '{"url": "http://x", "project": 1, "columns": [1]}',
-}
-
-
-@pytest.mark.parametrize("reason", DESTINATIONS)
-def test_a_project_that_was_not_remembered_so(reason, tmp_path):
-    path = tmp_path / "label-studio.json"
-    path.write_text(DESTINATIONS[reason])
-    assert complaint(Destination.read, tmp_path) == (
-        f"'{path}' does not tell the project ({reason}). Remove it, and push with --project."
     )
