@@ -13,10 +13,11 @@ _HEAD = """
 `make fuzz` changes what is read back, and writes this table; `make test` does so a few hundred times. Bytes are
 flipped, cut and put in, and what files say is changed: fields removed, renamed, of other types, huge or nested without
 end, columns and rows doubled or dropped. Of most changes checksums are then made to fit, as by someone who means harm.
-Only the right answer may come of it, or an error that names the file; where checksums fit, another sound answer, since
+Only the right answer may come of it, or an error that names the file (of settings and of ids to leave out, the value).
+Where checksums fit, or there are none, another sound answer may come, or an error on rows that cannot be scored:
 whoever writes them can write any file. A process may not take 2 GiB more memory, nor 20 seconds, for one of them.
 
-| read back | changed | right | refused | another, with a warning | another, checksums fit | anything else |
+| read back | changed | right | refused | another, with a warning | another, checksums fit or are none | anything else |
 |---|---:|---:|---:|---:|---:|---:|
 """
 

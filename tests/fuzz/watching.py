@@ -101,6 +101,7 @@ def _run(
         process.kill()
     finally:
         process.wait()
+        reader.join()
         listener.join()
     if not hung and process.returncode == 0:
         return []
@@ -111,10 +112,12 @@ def _run(
 
 
 def _pass_on(lines: IO[str], into: queue.Queue[str | None]) -> None:
-    for line in lines:
-        into.put(line)
+    with lines:
+        for line in lines:
+            into.put(line)
     into.put(None)
 
 
 def _keep(lines: IO[str], into: list[str]) -> None:
-    into.append(lines.read())
+    with lines:
+        into.append(lines.read())
