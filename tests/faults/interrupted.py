@@ -42,7 +42,7 @@ def tried(folder: Path, *, quick: bool) -> list[Row]:
         state = read_state(checkpoint)
         n_told += hint in outcome.errors
         # When the selection has ended, there is nothing to go on with.
-        begun = state is not None and len(state["finished"]) < N_FILES
+        begun = state is not None and len(state.each("finished", int)) < N_FILES
         expect(hint in outcome.errors or not begun, f"It did not say how to go on: {outcome.errors!r}")
         expect("Traceback" not in outcome.errors, f"It showed a traceback: {outcome.errors}")
         only_whole_files(out.parent, out.name, right)

@@ -36,7 +36,7 @@ def tried(folder: Path, *, quick: bool) -> list[Row]:
             outcome, looks = _run_and_kill(situation, out, checkpoint, right, moment)
             n_looks += looks
             state = read_state(checkpoint)
-            n_finished = 0 if state is None else len(state["finished"])
+            n_finished = 0 if state is None else len(state.each("finished", int))
             expect(n_finished >= n_finished_before, "A later state has less than an earlier one.")
             resumed_later += n_finished_before > 0
             n_finished_before = n_finished

@@ -101,4 +101,4 @@ def _obstructed(obstacle: Obstacle, place: Place) -> tuple[Outcome, Path, list[s
 
 def _n_finished(place: Place) -> int:
     state = read_state(place.checkpoint)
-    return 0 if state is None else len(state["finished"])
+    return 0 if state is None else len(state.each("finished", int))
