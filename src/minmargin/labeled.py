@@ -38,7 +38,8 @@ from minmargin.manifest import fingerprint_rows
 from minmargin.pools import is_path, read_frame
 from minmargin.seeds import SeedTree
 
-_LARGEST_FRACTION = 1000  # times the labeled set: what is drawn is kept in memory
+#: Times the labeled set that a draw may have: it is kept in memory.
+LARGEST_FRACTION = 1000
 
 
 @dataclass(frozen=True)
@@ -272,9 +273,9 @@ def draw_sizes(
     number = isinstance(fraction, (int, float, np.number)) and not isinstance(fraction, bool)
     if not (number and math.isfinite(fraction) and fraction > 0):
         raise InputError(f"bootstrap_fraction={fraction!r} must be a number above 0; 1.0 is usual.")
-    if fraction > _LARGEST_FRACTION:
+    if fraction > LARGEST_FRACTION:
         raise InputError(
-            f"bootstrap_fraction={fraction!r} must be {_LARGEST_FRACTION:,} at most: models of larger draws hardly "
+            f"bootstrap_fraction={fraction!r} must be {LARGEST_FRACTION:,} at most: models of larger draws hardly "
             "differ. 1.0 is usual."
         )
     exact = Fraction(repr(float(fraction)))

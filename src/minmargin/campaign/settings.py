@@ -16,6 +16,7 @@ from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing, nearest
 from minmargin.fields import parse_json
 from minmargin.files import write_json
+from minmargin.labeled import LARGEST_FRACTION
 from minmargin.learners import Preprocess
 from minmargin.pools import is_path
 from minmargin.pools.uris import is_uri, shown
@@ -25,7 +26,7 @@ FILE = "settings.json"
 GIVEN = "given"
 _FORMAT = 1
 # More would take all memory long before anything is picked.
-_MOST, _LARGEST_FRACTION = 10**9, 10_000
+_MOST = 10**9
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_fraction(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 < value <= _LARGEST_FRACTION
+    return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 < value <= LARGEST_FRACTION
 
 
 def _is_text(value: Any) -> bool:
@@ -279,7 +280,7 @@ _RULES: dict[str, _Rule] = {
     "learner": _TEXT_OR_NULL,
     "learner_folder": _TEXT_OR_NULL,
     "n_models": _COUNT,
-    "bootstrap_fraction": (_is_fraction, f"a number above 0, up to {_LARGEST_FRACTION:,}"),
+    "bootstrap_fraction": (_is_fraction, f"a number above 0, up to {LARGEST_FRACTION:,}"),
     "preprocess": (lambda value: value in get_args(Preprocess), f"one of {listing(get_args(Preprocess))}"),
     "seed": _WHOLE,
     "held_out": _FLAG,
