@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import IO, Any, overload
@@ -27,6 +26,7 @@ from minmargin.compare.tables import ScoreTable, score_table
 from minmargin.compare.words import Words
 from minmargin.errors import InputError, listing, nearest
 from minmargin.files import write_json, write_whole
+from minmargin.properties import cached_property
 
 _VERDICTS = {1: "better", 0: "no clear difference", -1: "worse"}
 

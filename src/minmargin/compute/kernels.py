@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from minmargin.compute.cpu.simd import (
     turn,
 )
 from minmargin.data.rows import Matrix
+from minmargin.properties import cached_property
 
 
 @dataclass(frozen=True)

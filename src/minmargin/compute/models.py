@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from minmargin.compute.networks.dense import DenseNetworks
 from minmargin.data.rows import Matrix
 from minmargin.device import Device, Precision
 from minmargin.margins import ScoreName
+from minmargin.properties import cached_property
 
 if TYPE_CHECKING:
     from minmargin.compute import kernels

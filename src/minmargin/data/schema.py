@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
@@ -18,6 +17,7 @@ from minmargin.data.containers import read_whole, table_of_arrays, unwrap
 from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows
 from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
+from minmargin.properties import cached_property
 
 #: What a column can serve as; one without any value (empty) can serve as anything.
 Kind: TypeAlias = Literal["number", "text", "embedding", "date", "empty", "other"]

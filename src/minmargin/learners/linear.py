@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.device import Device, Precision
 from minmargin.learners.penalty import Choice
 from minmargin.margins import ScoreName
+from minmargin.properties import cached_property
 from minmargin.topb import Cut, Near
 
 #: How class scores come from a model's linear outputs: as probabilities, or as they are.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from minmargin.execution import Progress
 from minmargin.labeled import Bootstrap, LabeledSet
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.logistic import LogisticLearner, name_penalty
+from minmargin.properties import cached_property
 
 # Chosen by measuring, as the square root of counts was: docs/decisions/0017-words-of-texts.md.
 _USUAL_C = 30.0

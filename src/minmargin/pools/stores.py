@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from minmargin.errors import InputError, MissingExtraError, listing
 from minmargin.pools.uris import has_stray_slash, hide, scheme_of, shown, split_uri
+from minmargin.properties import cached_property
 
 #: Schemes that pyarrow has, and what it calls them.
 ARROW_SCHEMES = {

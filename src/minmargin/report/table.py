@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from minmargin.properties import cached_property
 from minmargin.report.pictures import Picture
 
 BUDGET = 500_000  # characters that all texts of the table may take
@@ -38,7 +38,7 @@ class TableColumn:
     kind: str
     shown: bool = True
 
-    @functools.cached_property  # the page asks for every cell
+    @cached_property  # the page asks for every cell
     def long(self) -> bool:
         """Whether it holds texts to read, and not only names, addresses and the like."""
         return self.kind == "sentence" or (

@@ -26,6 +26,7 @@ from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, read
 from minmargin.pools.stream import StreamPool
+from minmargin.properties import cached_property
 from minmargin.scan import sizes
 from minmargin.scan.engines import run_locally
 from minmargin.scan.noise import NoisyBlocks
@@ -238,7 +239,7 @@ class Scan:
         small = n_rows is not None and n_rows <= self._n_unscreened
         return None if score is None or shortlist.size is None or small else self.screen(score)
 
-    @functools.cached_property
+    @cached_property
     def _n_unscreened(self) -> int:
         """How many rows of the pool, from its first on, are scored canonically without a look at them before.
 

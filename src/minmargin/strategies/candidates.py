@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from minmargin.device import Device
 from minmargin.errors import MinMarginError, NotNumbersError, ScoringError
 from minmargin.learners import Embedder, Scorer
 from minmargin.margins import MemberMargins
+from minmargin.properties import cached_property
 from minmargin.seeds import SeedTree
 
 _Part = TypeVar("_Part")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compute.reductions import Shape
+from minmargin.properties import cached_property
 
 #: Features that are summed at a time.
 SPAN = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from minmargin.compute.gpu import plain, splits
 from minmargin.compute.gpu.looks import Found
 from minmargin.compute.rounding import SMALL_UNIT, TINY, UNIT, gamma
 from minmargin.device import Precision
+from minmargin.properties import cached_property
 
 _DOUBLES = 1 << 25  # that a closer look has in memory at a time: 256 MB
 

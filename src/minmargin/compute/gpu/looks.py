@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ from minmargin.compute.networks.error import FLOAT64, SQUARINGS, Arithmetic, Err
 from minmargin.compute.reductions import Reduction, Shape
 from minmargin.compute.rounding import SLACK, SMALL_UNIT, UNIT
 from minmargin.device import Precision
+from minmargin.properties import cached_property
 
 _ACTIVATIONS = 1 << 26  # floats of a layer that may be in memory at a time: 256 MB
 _EXP_ERROR = 2.0**-20  # more than the device's exponential is off by, of numbers up to 1

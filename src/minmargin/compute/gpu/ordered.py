@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from torch import Tensor
 from minmargin.compute.gpu import plain
 from minmargin.compute.gpu.looks import has_triton
 from minmargin.compute.kernels import class_scores_of
+from minmargin.properties import cached_property
 
 _ACTIVATIONS = 1 << 25  # doubles of a layer that may be in memory at a time: 256 MB
 _WORTH_A_TRIP = 1 << 26  # multiplications that a CPU makes in some milliseconds

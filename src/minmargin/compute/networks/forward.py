@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from minmargin.compute.cpu.llvm import DOUBLE_LANES
 from minmargin.compute.cpu.simd import GROUP, SQUARE, aligned, multiply_in_order, pack, turn
 from minmargin.compute.kernels import to_class_scores
 from minmargin.compute.networks.dense import DenseNetworks
+from minmargin.properties import cached_property
 
 _PANELS = 8  # of rows, that go through a layer together
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +41,7 @@ from minmargin.compute.reductions import (
 from minmargin.compute.rounding import SLACK
 from minmargin.data.rows import ColumnBlock
 from minmargin.margins import ScoreName
+from minmargin.properties import cached_property
 from minmargin.topb import Cut, Near
 
 _TILE = 512  # rows that go through all layers at a time

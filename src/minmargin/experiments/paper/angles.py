@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,6 +31,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from minmargin.errors import InputError
+from minmargin.properties import cached_property
 
 Angles: TypeAlias = NDArray[np.float64]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from minmargin.compute import DenseNetworks, Models, Screen, last_hidden_layer, network_models
 from minmargin.device import Device, Precision
 from minmargin.margins import ScoreName
+from minmargin.properties import cached_property
 
 
 @dataclass(frozen=True)

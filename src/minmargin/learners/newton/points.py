@@ -6,7 +6,6 @@ Arrays have outputs first, so that sums over outputs run along memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.learners.newton.steps import LEAST_AT_ZERO, Floats, Problem
+from minmargin.properties import cached_property
 
 
 @dataclass(frozen=True)

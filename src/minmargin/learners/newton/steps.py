@@ -9,13 +9,14 @@ are solved by conjugate gradients (`conjugate`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
+
+from minmargin.properties import cached_property
 
 Floats = NDArray[np.float64]
 
