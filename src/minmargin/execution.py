@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -156,9 +157,15 @@ class _OneThread:
     """
 
     def __init__(self) -> None:
+        self._limited: Any = None
+        self._forget_others()
+        if sys.platform != "win32":  # which has no fork
+            os.register_at_fork(after_in_child=self._forget_others)
+
+    def _forget_others(self) -> None:
+        """Begin with nobody inside: a forked process has none of the threads that were, and they would never leave."""
         self._lock = Lock()
         self._n_inside = 0
-        self._limited: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
