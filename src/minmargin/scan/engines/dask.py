@@ -19,7 +19,7 @@ _PER_THREAD = 2  # tasks that wait at each of them
 
 @dataclass(frozen=True)
 class DaskEngine:
-    """A client, or the address of a scheduler; without either, a cluster of processes on this machine.
+    """A client, or the address of a scheduler; without either, a scheduler and a worker in this process.
 
     Attributes:
         client: a live `distributed.Client`, or None.
@@ -44,7 +44,7 @@ class DaskEngine:
                 "engine='dask' needs distributed, which is not installed. Use pip install 'minmargin[dask]'."
             ) from None
         with ExitStack() as stack:
-            client = self.client or stack.enter_context(Client(self.address, set_as_default=False))
+            client = self.client or stack.enter_context(self._connect(Client))
             how: dict[str, Any] = {"pure": False, "retries": _RETRIES}
             if self.needs_gpu:
                 how["resources"] = {"GPU": 1}
@@ -63,3 +63,10 @@ class DaskEngine:
                 for item in itertools.islice(remaining, 1):
                     running.add(client.submit(call_it, shared, item, **how))
                 yield result
+
+    def _connect(self, client_class: Any) -> Any:
+        if self.address is not None:
+            return client_class(self.address, set_as_default=False)
+        # Threads of this process. New processes would import the caller's script once more, which, without an
+        # `if __name__ == "__main__"`, would ask for processes of its own; and workers may have none at all.
+        return client_class(processes=False, dashboard_address=None, set_as_default=False)
