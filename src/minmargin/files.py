@@ -121,8 +121,13 @@ def locked_folder(folder: Path, what: str) -> Iterator[None]:
 
     The lock goes with the process that has it, however that ends.
     """
-    import fcntl  # noqa: PLC0415 - not on Windows
-
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        raise LockError(
+            f"{what} {str(folder)!r} cannot be locked: this system has no fcntl, which keeps other processes out. "
+            "Use Linux or macOS; on Windows, WSL."
+        ) from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / LOCK).open("a+")
