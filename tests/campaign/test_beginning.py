@@ -97,7 +97,8 @@ def test_a_learner_in_a_folder_is_found_again_from_anywhere_and_after_a_move(beg
     sys.modules.pop("a_learner_in_a_folder")
     importlib.invalidate_caches()
     monkeypatch.chdir("/")
-    batch = mm.Campaign.open(here / "moved" / "flowers").next(n_jobs=1)
+    moved = mm.Campaign.open(here / "moved" / "flowers", learner="a_learner_in_a_folder:make")
+    batch = moved.next(n_jobs=1)
     assert batch.manifest["settings"]["learner"] == "LogisticRegression(C=0.5)"
 
 

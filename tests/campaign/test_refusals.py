@@ -122,12 +122,12 @@ def test_a_value_comes_back_from_its_text(value, kind):
     assert from_text(to_text(value, kind), kind) == value
 
 
-def test_a_factory_is_named_in_the_settings_and_called_when_it_is_needed(begin):
+def test_a_factory_is_named_in_the_settings_and_called_if_it_is_named_again(begin):
     Path("our_learners.py").write_text(
         "from sklearn.linear_model import LogisticRegression\ndef make(): return LogisticRegression(C=0.5)\n"
     )
     begin(learner="our_learners:make")
-    batch = mm.Campaign.open("flowers").next(n_jobs=1)
+    batch = mm.Campaign.open("flowers", learner="our_learners:make").next(n_jobs=1)
     assert batch.manifest["settings"]["learner"] == "LogisticRegression(C=0.5)"
 
 

@@ -32,7 +32,7 @@ from minmargin.campaign.hints import next_flags
 from minmargin.campaign.journal import Journal
 from minmargin.campaign.labels import Added, Known, check_labels, read_labels
 from minmargin.campaign.learner import find_learner, need_learner
-from minmargin.campaign.measuring import measure_missing
+from minmargin.campaign.measuring import measure_missing, not_measured
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
 from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
@@ -188,11 +188,11 @@ class Campaign:
                 inspected=inspected,
             )
         beginning.write(folder)
-        return cls(folder, beginning.settings, learner if named is None else None)
+        return cls(folder, beginning.settings, learner if named is None or is_reference(named) else None)
 
     @classmethod
-    def open(cls, folder: str | Path, *, learner: LearnerLike | None = None) -> Campaign:
-        """Return the campaign in a folder. `learner` is for one that was begun with an object as its learner."""
+    def open(cls, folder: str | Path, *, learner: LearnerLike | str | None = None) -> Campaign:
+        """Return the campaign in a folder; `learner` is the object or package.module:factory that it began with."""
         campaign = cls(Path(folder), Settings.read(Path(folder)), learner)
         if learner is not None and campaign.settings.given:
             raise InputError(
@@ -359,7 +359,7 @@ class Campaign:
     @property
     def next_flags(self) -> tuple[str, ...]:
         """What `minmargin campaign next` takes besides the folder; with learner="given" as the last round took it."""
-        return next_flags(self._journal) if self.settings.given else ()
+        return next_flags(self.settings, self._journal)
 
     @property
     def empty_classes(self) -> list[Any]:
@@ -390,9 +390,9 @@ class Campaign:
     def _measure(self, execution: Execution) -> None:
         """Measure what the model could do after each round, as far as that was not done; a failure only warns."""
         try:
-            given = self.settings.given
-            learner = None if given else find_learner(self.settings, self.folder, self._learner)
-            if learner is not None:  # else there is none, or only the one who began the campaign has it
-                measure_missing(self._files, learner, execution)
+            if not_measured(self._files):
+                learner = find_learner(self.settings, self.folder, self._learner)
+                if learner is not None:  # else only the one who began the campaign has it
+                    measure_missing(self._files, learner, execution)
         except MinMarginError as error:  # all else is safe, and the next call tries again
             warn(f"Accuracy was not measured: {error}")

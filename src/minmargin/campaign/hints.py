@@ -1,4 +1,4 @@
-"""The next round of a campaign without a learner, as a command or a call that says what the last round was told."""
+"""The next round of a campaign, as a command or a call that says what it needs to be told again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minmargin.campaign.journal import Journal
+from minmargin.campaign.settings import Settings
+from minmargin.learners.reference import is_reference
 
 _FILE = "probabilities.parquet"
 _USUAL = {"columns": "p_*"}  # where no round shows what files look like
@@ -22,8 +24,12 @@ def told_before(journal: Journal) -> dict[str, Any] | None:
     return told
 
 
-def next_flags(journal: Journal) -> tuple[str, ...]:
-    """Return what `minmargin campaign next` takes, for a shell."""
+def next_flags(settings: Settings, journal: Journal) -> tuple[str, ...]:
+    """Return what `minmargin campaign next` takes besides the folder, for a shell."""
+    if is_reference(settings.learner):
+        return "--learner", shlex.quote(settings.learner)
+    if not settings.given:
+        return ()
     told = told_before(journal)
     return "--probabilities", _FILE, *as_flags(_USUAL if told is None else told)
 

@@ -12,12 +12,24 @@ from minmargin.learners.reference import is_reference, make_learner
 
 
 def find_learner(settings: Settings, folder: Path, at_hand: Any | None) -> Any | None:
-    """Return the learner of the campaign in a folder; None if it is an object, and is not at hand."""
-    if at_hand is not None:
-        return at_hand
+    """Return the learner of the campaign in a folder; None if it is an object, and is not at hand.
+
+    A function is code, and a folder may come from anybody: it is imported only if whoever opens the campaign names it.
+    """
     named = settings.learner
-    if named is None or not is_reference(named):
-        return named
+    if not is_reference(named):
+        return named if at_hand is None else at_hand
+    if at_hand is None:
+        raise InputError(
+            f"Campaign {str(folder)!r} is trained by {named}, which is code, and runs only if you name it too. "
+            f"If you trust it, open the campaign with learner={named!r}."
+        )
+    if not is_reference(at_hand):
+        return at_hand
+    if at_hand != named:
+        raise InputError(
+            f"learner={at_hand} is not what trains campaign {str(folder)!r}, which is {named}. Name that one."
+        )
     return make_learner(named, settings.learner_folder_of(folder))
 
 

@@ -111,13 +111,21 @@ class Examiner:
         return [(str(to_text(label, kind)), str(to_text(guess, kind))) for guess, label in pairs]
 
 
+def not_measured(files: CampaignFolder) -> list[int]:
+    """Return after which additions of labels the model has still to be measured; none if nobody asked for it."""
+    settings, journal = files.settings, files.journal
+    if settings.given or not (settings.held_out or settings.folds):
+        return []
+    states = {made.addition for made in journal.rounds()} | {journal.last_addition()}
+    return sorted(states - journal.measurements().keys())
+
+
 def measure_missing(files: CampaignFolder, learner: Any, execution: Execution) -> None:
     """Measure what the model could do after each round, as far as that was not done; the folder must be locked."""
     journal, kind = files.journal, files.settings.label_kind
     classes = [from_text(name, kind) for name in journal.classes()]
     examiner = Examiner(files.settings, learner, files.held_out, execution, classes)
-    states = {made.addition for made in journal.rounds()} | {journal.last_addition()}
-    for addition in sorted(states - journal.measurements().keys()):
+    for addition in not_measured(files):
         table = files.labeled(addition)
         tally = examiner.examine(table)
         if tally is not None:

@@ -6,7 +6,7 @@ import html
 import shlex
 
 from minmargin.campaign.folder import CampaignFolder
-from minmargin.campaign.hints import next_call
+from minmargin.campaign.hints import next_call, next_flags
 from minmargin.campaign.measuring import how_measured
 from minmargin.campaign.status import Status, status_of
 from minmargin.campaign.values import to_text
@@ -23,6 +23,7 @@ def status_in(files: CampaignFolder) -> Status:
         how_measured(settings),
         has_project=files.has_project,
         agreed=files.count_agreed() if settings.given else None,
+        next_flags=next_flags(settings, files.journal),
         stop_hints=settings.stop_hints,
     )
 

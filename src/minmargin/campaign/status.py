@@ -10,7 +10,6 @@ from typing import Any
 
 from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Audit, describe_audits, known_audits, mean_of
 from minmargin.campaign.forecast import LEAST_POINTS, Forecast, Point, make_forecast
-from minmargin.campaign.hints import next_flags
 from minmargin.campaign.journal import Journal, Label, Measurement
 from minmargin.campaign.measuring import interval
 from minmargin.tables import html_table, text_table
@@ -293,6 +292,7 @@ def status_of(
     *,
     has_project: bool,
     agreed: Mapping[int, int] | None = None,
+    next_flags: tuple[str, ...] = (),
     stop_hints: bool = False,
 ) -> Status:
     """Return the status that a journal tells.
@@ -304,6 +304,7 @@ def status_of(
         measured: how accuracy is measured, in words.
         has_project: whether a round was pushed to a labeling tool.
         agreed: for each round, how many labels of its picks were predicted; None where models are trained.
+        next_flags: what the command for the next round takes besides the folder.
         stop_hints: whether to say when more labels hardly pay.
     """
     measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
@@ -345,7 +346,7 @@ def status_of(
         measured,
         has_project,
         given=agreed is not None,
-        next_flags=() if agreed is None else next_flags(journal),
+        next_flags=next_flags,
         audits=audits,
         stop_hints=stop_hints,
     )

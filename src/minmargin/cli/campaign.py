@@ -38,6 +38,7 @@ from minmargin.cli.options import (
     MaybePoolFiles,
     NJobs,
     NModels,
+    OwnLearner,
     Prefilter,
     PreprocessOption,
     ReportImages,
@@ -227,6 +228,7 @@ def next_command(
     csv: Annotated[bool, typer.Option("--csv", help="Write the batch as a CSV file too.")] = False,
     report: ReportOption = None,
     image_column: ReportImages = None,
+    learner: OwnLearner = None,
     n_jobs: NJobs = -1,
     device: DeviceOption = "auto",
     engine: EngineOption = "local",
@@ -235,7 +237,7 @@ def next_command(
     as_json: AsJson = False,
 ) -> None:
     """Pick the next batch, with a model trained on all labels so far, or by what your own models say."""
-    campaign, last = Campaign.open(folder), Destination.read(folder)
+    campaign, last = Campaign.open(folder, learner=learner), Destination.read(folder)
     check_report(report, image_column, lambda: campaign.settings.kept, "the batches of this campaign")
     n_before = campaign.n_rounds
     interruption.keep(lambda: picked(campaign, n_before, checkpoint))
@@ -303,12 +305,13 @@ def add_labels_command(
     new_classes: Annotated[
         bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
     ] = False,
+    learner: OwnLearner = None,
     n_jobs: NJobs = -1,
     device: DeviceOption = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Add labels of picked rows, all or none, and measure what the model has learned. Twice does no harm."""
-    campaign = Campaign.open(folder)
+    campaign = Campaign.open(folder, learner=learner)
     interruption.keep(lambda: ADDED_OR_NOT)
     added = campaign.add_labels(
         labels,
@@ -347,10 +350,14 @@ def add_labels_command(
 
 @campaign_app.command("status", epilog="Example:\n\n  minmargin campaign status cards")
 def status_command(
-    folder: Folder, n_jobs: NJobs = -1, device: DeviceOption = "auto", as_json: AsJson = False
+    folder: Folder,
+    learner: OwnLearner = None,
+    n_jobs: NJobs = -1,
+    device: DeviceOption = "auto",
+    as_json: AsJson = False,
 ) -> None:
     """Show the rounds and the learning curve."""
-    status = Campaign.open(folder).status(n_jobs=n_jobs, device=check_device(device))
+    status = Campaign.open(folder, learner=learner).status(n_jobs=n_jobs, device=check_device(device))
     if as_json:
         typer.echo(json.dumps(status.to_dict(), indent=2))
     else:
@@ -363,10 +370,11 @@ def report_command(
     out: Annotated[
         Path | None, typer.Option(help="Where the page goes; default: report.html in the campaign's folder.")
     ] = None,
+    learner: OwnLearner = None,
     as_json: AsJson = False,
 ) -> None:
     """Write an HTML page on the campaign."""
-    path = Campaign.open(folder).report(folder / "report.html" if out is None else out)
+    path = Campaign.open(folder, learner=learner).report(folder / "report.html" if out is None else out)
     if as_json:
         typer.echo(json.dumps({"out": str(path)}, indent=2))
     else:

@@ -25,7 +25,7 @@ from minmargin.cli.label_studio import (
     show_pulled,
     show_pushed,
 )
-from minmargin.cli.options import AsJson, split
+from minmargin.cli.options import AsJson, OwnLearner, split
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.cli.shown import Columns, ImageColumn, Question, TextColumn
@@ -123,11 +123,12 @@ def pull_command(
     new_classes: Annotated[
         bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
     ] = False,
+    learner: OwnLearner = None,
     insecure: Insecure = False,
     as_json: AsJson = False,
 ) -> None:
     """Add the labels that annotators gave so far. Twice does no harm."""
-    campaign = Campaign.open(folder)
+    campaign = Campaign.open(folder, learner=learner)
     destination = Destination.read(folder)
     if destination is None:
         raise InputError(

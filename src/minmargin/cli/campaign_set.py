@@ -11,7 +11,7 @@ from rich.markup import escape
 from minmargin.campaign import Campaign
 from minmargin.cli.campaign import Folder, campaign_app
 from minmargin.cli.flags import SpelledError
-from minmargin.cli.options import AsJson, StrategyOptions, split, strategy_options, value_of
+from minmargin.cli.options import AsJson, OwnLearner, StrategyOptions, split, strategy_options, value_of
 from minmargin.cli.show import make_console
 from minmargin.errors import InputError
 
@@ -34,10 +34,11 @@ def set_command(
         ),
     ],
     strategy_option: StrategyOptions = None,
+    learner: OwnLearner = None,
     as_json: AsJson = False,
 ) -> None:
     """Change settings from the next round on, all of them or none."""
-    campaign = Campaign.open(folder)
+    campaign = Campaign.open(folder, learner=learner)
     asked = changes_of(changes)
     if strategy_option:
         named = str(asked.get("strategy", campaign.settings.strategy))

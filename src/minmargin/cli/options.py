@@ -76,6 +76,13 @@ LearnerOption = Annotated[
         autocompletion=complete_learner,
     ),
 ]
+OwnLearner = Annotated[
+    str | None,
+    typer.Option(
+        "--learner",
+        help="The package.module:factory that trains this campaign. It is run only if you name it.",
+    ),
+]
 Distinct = Annotated[
     bool | None,
     typer.Option(
