@@ -115,9 +115,7 @@ EngineOption = Annotated[
         autocompletion=complete_engine,
     ),
 ]
-Address = Annotated[
-    str | None, typer.Option(help="Where the engine's cluster is; default: processes on this machine.")
-]
+Address = Annotated[str | None, typer.Option(help="Where the engine's cluster is; default: this machine.")]
 CheckpointFolder = Annotated[
     Path | None,
     typer.Option(
