@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from minmargin.execution import Progress
+from minmargin.execution import Progress, silent
 
 _UNITS = {"training": "models", "scanning": "rows", "comparing": "steps", "playing": "draws"}
 _NOTHING = {"text/html": "", "text/plain": ""}
@@ -46,6 +46,9 @@ def terminal_bars(console: Any, *columns: Any) -> Iterator[Progress]:
 
     `columns` are what stands after each bar; without them it is how much is done, of how much, and how fast.
     """
+    if not console.is_terminal:  # for which rich before 15 writes an empty line, even if it is disabled
+        yield silent
+        return
     from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
         TaskID,
@@ -60,7 +63,6 @@ def terminal_bars(console: Any, *columns: Any) -> Iterator[Progress]:
         *(columns or [TextColumn("{task.fields[amount]}")]),
         TimeRemainingColumn(),
         console=console,
-        disable=not console.is_terminal,
     )
     stages: dict[str, tuple[TaskID, Stage]] = {}
 
