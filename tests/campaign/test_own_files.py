@@ -148,7 +148,7 @@ REFUSED = {
     "has n_models=10000000000, and n_models must be a whole number from 0 to 1,000,000,000.": {
         "n_models": 10**10
     },
-    "has bootstrap_fraction=0, and bootstrap_fraction must be a number above 0, up to 10,000.": {
+    "has bootstrap_fraction=0, and bootstrap_fraction must be a number above 0, up to 1,000.": {
         "bootstrap_fraction": 0
     },
     "has preprocess=\"some\", and preprocess must be one of 'none', 'auto'.": {"preprocess": "some"},

@@ -106,7 +106,7 @@ def read_intake(fields: Fields) -> Intake:
         return Intake(form, columns, width, kind, missing)
     given = fields.inner("given")
     names = None if given.optional("names", list) is None else tuple(given.each("names", str))
-    if columns is not None or (names is not None and (not names or len(set(names)) < len(names))):
+    if names is not None and (not names or len(set(names)) < len(names)):
         raise fields.wrong("the names of its columns are not different texts")
     return GivenIntake(form, columns, width, kind, missing, names, given.get("sized", bool))
 
