@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +14,7 @@ import pytest
 
 import minmargin as mm
 from minmargin.errors import InputError
-from minmargin.files import check_writable, write_json, write_text, write_whole
+from minmargin.files import check_writable, claimed, make_folder, write_json, write_text, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -148,3 +149,74 @@ def test_where_a_file_cannot_be_written_it_is_told(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     assert told(tmp_path / "x.csv") == "'HERE/x.csv' cannot be written: Permission denied."
+
+
+def test_what_killed_processes_left_for_the_same_file_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".batch.csv.ab_c1234.tmp").write_bytes(b"half")
+    (tmp_path / ".batch.csv.0123abcd.old").mkdir()
+    (tmp_path / ".batch.csv.0123abcd.old" / "file").touch()
+    others = [".other.csv.ab_c1234.tmp", ".batch.csv.mine.tmp", ".batch.csv.ab_c1234.tmp.txt"]
+    for name in others:
+        (tmp_path / name).touch()
+    write_whole(tmp_path / "batch.csv", lambda file: file.write(b"all"))
+    assert sorted(names(tmp_path)) == sorted([*others, "batch.csv"])
+
+
+def test_what_somebody_still_writes_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / ".batch.csv.ab_c1234.tmp"
+    other.write_bytes(b"half")
+    with claimed(other):
+        write_whole(tmp_path / "batch.csv", lambda file: file.write(b"all"))
+        assert sorted(names(tmp_path)) == [".batch.csv.ab_c1234.tmp", "batch.csv"]
+    write_whole(tmp_path / "batch.csv", lambda file: file.write(b"all"))
+    assert names(tmp_path) == ["batch.csv"]
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    def write_another_meanwhile(file: IO[bytes]) -> None:
+        file.write(b"first")
+        write_whole(tmp_path / "batch.csv", lambda other: other.write(b"second"))
+
+    write_whole(tmp_path / "batch.csv", write_another_meanwhile)
+    assert (tmp_path / "batch.csv").read_bytes() == b"first"
+    assert names(tmp_path) == ["batch.csv"]
+
+
+def test_a_temporary_file_that_was_taken_for_a_left_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    make = tempfile.mkstemp
+
+    def make_and_lose_the_first(**asked: str) -> tuple[int, str]:
+        handle, name = make(**asked)
+        made.append(name)
+        if len(made) == 1:
+            Path(name).unlink()
+        return handle, name
+
+    monkeypatch.setattr("tempfile.mkstemp", make_and_lose_the_first)
+    write_whole(tmp_path / "batch.csv", lambda file: file.write(b"all"))
+    assert len(made) == 2
+    assert names(tmp_path) == ["batch.csv"]
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError) as caught:
+        make_folder(tmp_path / "file" / "b")
+    assert str(caught.value) == f"Folder '{tmp_path}/file/b' cannot be made: Not a directory."
+
+
+def test_a_folder_whose_names_cannot_be_put_on_disk_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    monkeypatch.setattr("minmargin.files.sync_folder", full)
+    with pytest.raises(InputError) as caught:
+        write_text(tmp_path / "x.txt", "text")
+    assert str(caught.value) == f"'{tmp_path}/x.txt' cannot be written: No space left on device."

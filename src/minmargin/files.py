@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,26 +43,89 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], None]) -> Path:
             f"Folder {str(path.parent)!r} does not exist, so {path.name!r} cannot be written there."
         )
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        # A temporary file is private; the final one is as open as the user's other files.
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):  # a full disk, a quota, a limit on the size of files
-            raise InputError(f"{str(path)!r} cannot be written: {_reason(error)}.") from error
-        raise
-    sync_folder(path.parent)
+        with temporary_beside(path, _make_file) as temporary:
+            try:
+                with temporary.open("wb") as file:
+                    write(file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                # A temporary file is private; the final one is as open as the user's other files.
+                temporary.chmod(0o666 & ~_umask())
+                temporary.replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    temporary.unlink(missing_ok=True)
+                raise
+        sync_folder(path.parent)
+    except OSError as error:  # a full disk, a quota, a limit on the size of files
+        raise InputError(f"{str(path)!r} cannot be written: {_reason(error)}.") from error
     return given
+
+
+def _make_file(path: Path) -> Path:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    return Path(name)
+
+
+@contextmanager
+def temporary_beside(path: Path, make: Callable[[Path], Path]) -> Iterator[Path]:
+    """Give a temporary file or folder for a path, and remove those that processes which were killed have left.
+
+    `make` makes it and returns where it is: .NAME.XXXXXXXX.tmp beside the path. As long as this process has it, it is
+    locked, so that nobody takes it for one that was left.
+    """
+    with suppress(OSError):  # a folder that may be written to and not listed
+        _remove_left(path)
+    while True:
+        temporary = make(path)
+        with claimed(temporary):
+            if temporary.exists():
+                yield temporary
+                return
+        # Somebody took it for one that was left, in the moment before it was locked.
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Lock a file or folder, whatever it is called meanwhile, where the file system has locks."""
+    if os.name == "nt":
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    with ExitStack() as stack:
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_left(path: Path) -> None:
+    """Remove temporary files and folders for a path that no process has any more."""
+    if os.name == "nt":
+        return
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(tmp|old)")
+    for left in [each for each in path.parent.iterdir() if ours.fullmatch(each.name)]:
+        with suppress(OSError), ExitStack() as stack:  # it is in use, or gone
+            descriptor = os.open(left, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those that it is in, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Folder {str(path)!r} cannot be made: {error.strerror}.") from error
 
 
 def _behind_links(path: Path) -> Path:

@@ -23,7 +23,7 @@ from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
-from minmargin.files import LOCK, locked_folder
+from minmargin.files import LOCK, locked_folder, make_folder
 from minmargin.inspection import Inspection, Table, look_at
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
@@ -55,7 +55,7 @@ class Beginning:
         refuse_used(path)
         folder = CampaignFolder(path, self.settings)
         with locked_folder(path, "Campaign"):
-            folder.batches.mkdir(exist_ok=True)
+            make_folder(folder.batches)
             write_table(folder.initial_path, self.initial)
             if self.held_out is not None:
                 write_table(folder.held_out_path, self.held_out)
@@ -324,13 +324,14 @@ def _with_ids(rows: pa.Table, given: Given, settings: Settings) -> pa.Table:
     return rows.append_column(name, read_ids(given.rows, given.source, name, settings.id_kind))
 
 
-def _refuse_pool_around(pool: Sequence[str], folder: Path) -> None:
+def _refuse_pool_around(pool: Sequence[str | Path], folder: Path) -> None:
     """Raise an error if the batches of a campaign in this folder would be read as files of its pool."""
     batch = folder.resolve() / "batches" / "round-001.parquet"
     for source in pool:
         if not is_uri(source) and any(_fits(place, Path(source)) for place in (batch, *batch.parents)):
             raise InputError(
-                f"The campaign's folder {str(folder)!r} lies among the pool's files ({source!r}). Use another folder."
+                f"The campaign's folder {str(folder)!r} lies among the pool's files ({str(source)!r}). "
+                "Use another folder."
             )
 
 

@@ -17,7 +17,7 @@ from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids, labeled_table, own_columns, read_table, write_table
 from minmargin.campaign.values import to_text
 from minmargin.errors import InputError, listing
-from minmargin.files import locked_folder
+from minmargin.files import locked_folder, make_folder
 
 #: Where pushes to a labeling tool are remembered.
 PROJECT_FILE = "label-studio.json"
@@ -76,7 +76,7 @@ class CampaignFolder:
         """Keep other processes out, and remove what a process that was killed has left."""
         with locked_folder(self.path, "Campaign"):
             n_rounds = len(self.journal.rounds())
-            self.batches.mkdir(exist_ok=True)
+            make_folder(self.batches)
             for path in self.batches.iterdir():
                 found = _BATCH_FILE.fullmatch(path.name)
                 if found is not None and int(found[1]) > n_rounds:

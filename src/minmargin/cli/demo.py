@@ -14,7 +14,7 @@ from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console, plain_table, show_batch
 from minmargin.errors import MissingExtraError
-from minmargin.files import write_json
+from minmargin.files import make_folder, write_json
 
 if TYPE_CHECKING:
     from minmargin.experiments.digits import Gain
@@ -32,7 +32,7 @@ def demo_command(
 
     with progress_bars() as progress:
         batch, gain = digits.play(progress)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     batch.to_parquet(out / "batch.parquet")
     batch.to_csv(out / "batch.csv")
     report = write_report(batch, out)

@@ -25,7 +25,7 @@ from minmargin.compare.statistics import adjust, decide, join, paired_difference
 from minmargin.compare.tables import ScoreTable, score_table
 from minmargin.compare.words import Words
 from minmargin.errors import InputError, listing, nearest
-from minmargin.files import write_json, write_whole
+from minmargin.files import make_folder, write_json, write_whole
 from minmargin.properties import cached_property
 
 _VERDICTS = {1: "better", 0: "no clear difference", -1: "worse"}
@@ -137,7 +137,7 @@ class Comparison:
     def write(self, folder: str | Path) -> Path:
         """Write results.parquet, comparison.json, curves.png, curves.svg and report.html into a folder."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_whole(folder / "results.parquet", lambda file: pq.write_table(self.results, file))
         write_json(folder / "comparison.json", self.to_dict())
         self.plot(folder / "curves.png")

@@ -21,7 +21,7 @@ from minmargin.compare.store import Store
 from minmargin.errors import InputError, warn
 from minmargin.execution import Progress, out_of_reach
 from minmargin.fields import Fields, parse_json
-from minmargin.files import write_json
+from minmargin.files import make_folder, write_json
 from minmargin.manifest import describe_software
 
 STAGE = "playing"
@@ -113,7 +113,7 @@ def _store(plan: Plan, folder: Path) -> Store:
         raise InputError(f"{str(folder)!r} is a file. Name a folder for the draws.")
     store = Store(folder / _DRAWS, "", plan.rules)
     if not (folder / _DRAWS / _SETTINGS).exists():
-        (folder / _DRAWS).mkdir(parents=True, exist_ok=True)
+        make_folder(folder / _DRAWS)
         write_json(folder / _DRAWS / _SETTINGS, dict(plan.settings))
     return store
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from minmargin.compare.results import SCHEMA, Results
 from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
-from minmargin.files import write_whole
+from minmargin.files import make_folder, write_whole
 
 _RULES = b"minmargin rules"
 
@@ -52,7 +52,7 @@ class Store:
     def write(self, draw: int, table: pa.Table) -> None:
         """Write the results of a draw, whole or not at all."""
         marked = table.replace_schema_metadata({_RULES: self.rules.encode()})
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         write_sealed(self._path(draw), marked)
 
     def read(self, draws: Iterable[int], schema: pa.Schema) -> pa.Table:

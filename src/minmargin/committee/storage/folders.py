@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from minmargin.errors import InputError
-from minmargin.files import sync_folder
+from minmargin.files import claimed, sync_folder, temporary_beside
 
 _HERE, _EXCHANGE = -100, 2  # Linux: AT_FDCWD and RENAME_EXCHANGE
 
@@ -32,21 +32,27 @@ def write_folder(folder: Path, files: Mapping[str, bytes], check: Callable[[Path
         raise InputError(
             f"Folder {str(folder.parent)!r} does not exist, so {folder.name!r} cannot be written there."
         )
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
     try:
         if folder.exists():
             check(folder)
-        temporary.mkdir()
-        for name, content in files.items():
-            _write_file(temporary / name, content)
-        sync_folder(temporary)
-        _put_in_place(temporary, folder)
-        sync_folder(folder.parent)
+        with temporary_beside(folder, _make_folder) as temporary:
+            try:
+                for name, content in files.items():
+                    _write_file(temporary / name, content)
+                sync_folder(temporary)
+                _put_in_place(temporary, folder)
+                sync_folder(folder.parent)
+            finally:
+                # What could not be finished, or what was replaced; nothing, if the folder is a new one.
+                shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise InputError(f"{str(folder)!r} cannot be written: {error.strerror}.") from error
-    finally:
-        # What could not be finished, or what was replaced; nothing, if the folder is a new one.
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _make_folder(path: Path) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary.mkdir()
+    return temporary
 
 
 def _write_file(path: Path, content: bytes) -> None:
@@ -62,13 +68,14 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
         temporary.rename(folder)
     elif not _exchange(temporary, folder):
         aside = temporary.with_suffix(".old")
-        folder.rename(aside)
-        try:
-            temporary.rename(folder)
-        except BaseException:
-            aside.rename(folder)
-            raise
-        aside.rename(temporary)
+        with claimed(folder):  # under the other name, too
+            folder.rename(aside)
+            try:
+                temporary.rename(folder)
+            except BaseException:
+                aside.rename(folder)
+                raise
+            aside.rename(temporary)
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -13,6 +13,7 @@ from minmargin.experiments.paper import benchmark, gaussian, images, large, tuni
 from minmargin.experiments.paper.experiment import Experiment
 from minmargin.experiments.paper.run import run
 from minmargin.experiments.paper.theorem import run_theorem
+from minmargin.files import make_folder
 
 #: What is played as a game, by name.
 GAMES: dict[str, Callable[..., Experiment]] = {
@@ -43,7 +44,7 @@ def reproduce(
 
     With `quick`, it takes a few draws of data that needs no file: seconds instead of hours.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     if name == THEOREM:
         run_theorem(out, draws=draws, quick=quick, workers=workers, progress=progress)
         return

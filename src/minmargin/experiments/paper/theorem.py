@@ -33,7 +33,7 @@ from minmargin.checks import check_count
 from minmargin.execution import Progress, out_of_reach, silent
 from minmargin.experiments.paper import proof
 from minmargin.experiments.paper.angles import Angles, Labeled, draw_cover, stream_batches
-from minmargin.files import write_json, write_whole
+from minmargin.files import make_folder, write_json, write_whole
 from minmargin.manifest import describe_software
 
 SIZES, QUICK_SIZES = (10, 20, 30, 50, 70, 100, 150, 200), (10, 20, 30)
@@ -123,7 +123,7 @@ def run_theorem(
     workers = check_count("workers", workers, least=1)
     sizes = QUICK_SIZES if quick else SIZES
     parts = Path(out) / "theorem" / "parts"
-    parts.mkdir(parents=True, exist_ok=True)
+    make_folder(parts)
 
     blocks = [
         Block(m, factor, first, min(first + _BLOCK, n_draws))

@@ -13,7 +13,7 @@ from minmargin.errors import InputError
 from minmargin.experiments.study.cells import rules_of
 from minmargin.experiments.study.problems import Problem, half_of
 from minmargin.fields import Fields, parse_json
-from minmargin.files import write_json
+from minmargin.files import make_folder, write_json
 
 _FILE = "problems.json"
 
@@ -33,7 +33,7 @@ def write_facts(folder: Path, problems: Iterable[Problem]) -> None:
                 "copies": round(problem.copies, 4),
                 "rules": rules,
             }
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_json(folder / _FILE, dict(sorted(known.items())))
 
 

@@ -46,7 +46,7 @@ from minmargin.experiments.study.tables import (
 )
 from minmargin.experiments.study.variants import MEANINGS, VARIED
 from minmargin.experiments.study.ways import MOST_BOOSTED_CLASSES, NETWORKS, WAYS
-from minmargin.files import write_text
+from minmargin.files import make_folder, write_text
 
 #: The sections of the page that have words, from a file of words.
 SECTIONS = ("in short", *WAYS, "copies", "penalty", "tried", "at the end")
@@ -100,7 +100,7 @@ def write_page(results: Path, page: Path, pictures: Path, *, words: Path | None 
     told = {} if words is None or not words.exists() else read_words(words.read_text())
     folder = Path(os.path.relpath(pictures, page.parent)).as_posix()
     text, figures = make_page(read_results(results), read_facts(results), told, folder)
-    pictures.mkdir(parents=True, exist_ok=True)
+    make_folder(pictures)
     for name, figure in figures.items():
         save(figure, pictures / name)
     return write_text(page, text)

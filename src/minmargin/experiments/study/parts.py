@@ -22,7 +22,7 @@ from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
 from minmargin.experiments.study.cells import SCHEMA, Task
 from minmargin.experiments.study.metrics import METRICS
-from minmargin.files import write_whole
+from minmargin.files import make_folder, write_whole
 
 #: A way, a problem, a number of labeled rows and a draw.
 Place: TypeAlias = tuple[str, str, int, int]
@@ -33,7 +33,7 @@ _KEY = ("way", "problem", "n_labeled", "draw", "strategy", "batch_size")
 
 def write_part(folder: Path, task: Task, table: pa.Table) -> Path:
     """Write what a task gave, whole or not at all, and return the file."""
-    (folder / _PARTS).mkdir(parents=True, exist_ok=True)
+    make_folder(folder / _PARTS)
     played = zlib.crc32(",".join(sorted(task.strategies)).encode())
     draws = f"{task.draws[0]:04d}-{task.draws[-1]:04d}"
     name = f"{task.way}.{task.problem}.{task.n_labeled}.{draws}.{played:08x}.parquet"

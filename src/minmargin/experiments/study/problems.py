@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from minmargin.committee.storage.saved import parse_npy
 from minmargin.errors import InputError, listing, nearest
 from minmargin.experiments.study.sets import READERS
-from minmargin.files import write_whole
+from minmargin.files import make_folder, write_whole
 
 Half: TypeAlias = Literal["choose", "confirm"]
 
@@ -88,7 +88,7 @@ def make_problem(name: str, data_dir: Path | None = None) -> Problem:
 
 def pack_problems(folder: Path, names: Iterable[str], data_dir: Path | None = None) -> list[Path]:
     """Write problems that are not yet in a folder, and return the paths of all."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     paths = []
     for name in names:
         path = _path(folder, name)

@@ -14,7 +14,7 @@ from minmargin.experiments.paper.page.draws import look_at
 from minmargin.experiments.paper.page.sections import make_sections
 from minmargin.experiments.paper.page.summary import summarize_all
 from minmargin.experiments.paper.page.tables import ledger
-from minmargin.files import write_text
+from minmargin.files import make_folder, write_text
 
 #: Of the Gaussian simulation: the first is shown, and the picks of all are compared.
 N_DRAWS_SEEN = 50
@@ -48,7 +48,7 @@ def write_page(results: Path | str, page: Path | str, pictures: Path | str, *, n
         measured = replace(measured, draws=[look_at(draw) for draw in range(N_DRAWS_SEEN)])
     folder = Path(os.path.relpath(pictures, page.parent)).as_posix()
     text, figures = make_page(measured, folder, note=note)
-    pictures.mkdir(parents=True, exist_ok=True)
+    make_folder(pictures)
     for name, figure in figures.items():
         save(figure, pictures / name)
     return write_text(page, text)
