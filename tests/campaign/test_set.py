@@ -193,3 +193,28 @@ def test_a_learner_that_is_an_object_is_needed_to_check_a_change(begin):
         mm.Campaign.open("flowers").set(batch_size=3)
     opened = mm.Campaign.open("flowers", learner=LogisticRegression(max_iter=1000))
     assert opened.set(batch_size=3) == ("A round picks 3 rows from round 1 on (7 before).",)
+
+
+def test_a_change_that_a_killed_process_wrote_down_and_never_made_is_written_down_once(begin, monkeypatch):
+    campaign = begin()
+    campaign.next(n_jobs=1)
+
+    def be_killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Settings, "write", be_killed)
+        for size in (3, 4):
+            with pytest.raises(KeyboardInterrupt):
+                campaign.set(batch_size=size, audit=2)
+    assert settings_of()["batch_size"] == 7
+    campaign.set(batch_size=4, audit=2)
+    campaign.set(batch_size=7)  # which was made, and is no slip
+    campaign.set(batch_size=4)
+    changes = [(each.name, each.before, each.after) for each in campaign._journal.changes()]
+    assert changes == [
+        ("batch_size", 7, 4),
+        ("audit", 0, 2),
+        ("batch_size", 4, 7),
+        ("batch_size", 7, 4),
+    ]

@@ -1,8 +1,9 @@
 """Settings that are changed between rounds: which may be, what each change means, and why the others may not.
 
 The journal is told first, with what held before. A process that is killed then leaves a change that was written down
-and never made, which does no harm: what the journal says of the rounds before it is true all the same. That they are
-made is written down last, so that what was changed in settings.json by hand can be told from it.
+and never made, which does no harm: what the journal says of the rounds before it is true all the same. The next change
+of that setting takes its place. That they are made is written down last, so that what was changed in settings.json by
+hand can be told from it.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ from minmargin.campaign.sealing import (
 )
 from minmargin.campaign.settings import Settings
 from minmargin.errors import InputError
+from minmargin.files import check_writable
 
 _SECONDS_TO_WAIT = 30.0  # for another process that reads or writes the file
 
@@ -270,9 +271,17 @@ class Journal:
             put_settings(db, settings.plain())
 
     def add_changes(self, changes: Iterable[Change]) -> None:
-        """Write down settings that are about to be changed."""
+        """Write down settings that are about to be changed, in place of changes that were never made."""
+        changes = list(changes)
         with self._writing() as db:
             db.execute(CHANGES)
+            # Killed before the settings were written, a process leaves the last change of a name with the value that
+            # is still there. Rounds since may have been told by it, so only one after the same round goes.
+            db.executemany(
+                "DELETE FROM changes WHERE change = (SELECT max(change) FROM changes WHERE name = ?) "
+                "AND round = ? AND before = ?",
+                [(each.name, each.round, json.dumps(each.before)) for each in changes],
+            )
             db.executemany(
                 "INSERT INTO changes (round, name, before, after, changed_at) VALUES (?, ?, ?, ?, ?)",
                 [
@@ -373,6 +382,8 @@ def _stamp_of(path: Path) -> tuple[int, ...]:
 
 
 def _unusable(path: Path, reason: str) -> InputError:
+    if reason == "unable to open database file" and path.exists():
+        check_writable(path)  # which says so if the disk is full: SQLite does not
     return InputError(
         f"{str(path)!r} cannot be used: {reason}. Nothing was changed; if it is damaged, put back a copy of the folder."
     )
