@@ -40,6 +40,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_pool_may_be_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("more").mkdir()
+    Path("pool/1.csv").rename("more/1.csv")
+    files = ("--labeled", "labeled.csv", "--label-column", "species", "--pool", "pool", "--pool", "more")
+    asked = ("--id-column", "row_id", "--batch-size", "3", "--n-models", "2", "--out", "batch.csv")
+    monkeypatch.setattr(sys, "argv", ["minmargin", "select", *files, *asked, "--manifest", "manifest.json"])
+    assert cli.run() == 0
+    assert json.loads(Path("manifest.json").read_text())["pool"]["rows"] == 150
+
+
 ARGUMENTS = {
     "--labeled": "labeled.csv",
     "--label-column": "species",

@@ -124,9 +124,10 @@ class Settings:
         state = np.random.SeedSequence(self.seed, spawn_key=path).generate_state(1, np.uint64)
         return int(state[0]) & (2**53 - 1)
 
-    def pool_of(self, folder: Path) -> list[str]:
-        """Return the pool's files as they can be opened from anywhere."""
-        return [path if is_uri(path) else _from(folder, path) for path in self.pool]
+    def pool_of(self, folder: Path) -> list[str | Path]:
+        """Return the pool's files and folders as they can be opened from anywhere."""
+        # As paths: a list of strings that do not end like files would be taken for texts.
+        return [path if is_uri(path) else Path(_from(folder, path)) for path in self.pool]
 
     def learner_folder_of(self, folder: Path) -> str | None:
         """Return the folder of the learner's module, as it can be found from anywhere."""

@@ -21,6 +21,7 @@ from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing, nearest
 from minmargin.learners import LEARNERS
 from minmargin.learners.reference import is_reference, learner_named
+from minmargin.pools.uris import is_uri
 from minmargin.report.pages import check_page
 from minmargin.strategies import option_names
 
@@ -250,14 +251,14 @@ ReportImages = Annotated[
 ]
 
 
-def one_or_all(paths: list[str]) -> str | list[str]:
-    """Return the only path by itself, as messages name it, or all of them."""
-    return paths[0] if len(paths) == 1 else paths
+def one_or_all(paths: list[str]) -> str | list[str | Path]:
+    """Return the only path by itself, as messages name it, or all of them; a list of texts need not be paths."""
+    return paths[0] if len(paths) == 1 else [each if is_uri(each) else Path(each) for each in paths]
 
 
 def one_or_none(names: list[str] | None) -> str | list[str] | None:
     """Return the only name by itself, which may be a file; all of them; or None, if there are none."""
-    return None if names is None else one_or_all(names)
+    return names if names is None or len(names) != 1 else names[0]
 
 
 def check_report(
