@@ -176,7 +176,7 @@ def test_a_round_that_was_cut_off_is_picked_again_as_it_would_have_been(begin_gi
         patch.setattr("minmargin.campaign.journal.Journal.add_round", fail)
         with pytest.raises(KeyboardInterrupt):
             cut.next(probabilities=ROUNDS[0])
-    assert [path.name for path in Path("cut/batches").iterdir()] == ["round-001.parquet"]
+    assert list(Path("cut/batches").iterdir()) == []
     assert (cut.n_rounds, cut._journal.evidence()) == (0, {})
     assert cut.next(probabilities=ROUNDS[0]) == expected
     assert cut._journal.evidence() == whole._journal.evidence()

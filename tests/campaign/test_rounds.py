@@ -157,3 +157,31 @@ def test_a_round_knows_the_classes_that_nobody_has_labeled_yet(begin):
 def test_a_round_is_the_same_whether_or_not_a_class_without_labels_was_named(begin):
     plain, named = begin("plain"), begin(classes=["lily"])
     assert plain.next(n_jobs=1) == named.next(n_jobs=1)
+
+
+def test_a_round_counts_when_what_belongs_to_it_is_done(begin):
+    campaign = begin()
+    seen = []
+
+    def look(batch: mm.Batch) -> None:
+        seen.append(
+            (campaign.n_rounds, sorted(path.name for path in (campaign.folder / "batches").iterdir()))
+        )
+        if len(seen) == 1:
+            raise mm.InputError("The report cannot be written.")
+
+    with pytest.raises(mm.InputError, match=r"^The report cannot be written\.$"):
+        campaign.next(csv=True, n_jobs=1, on_batch=look)
+    assert campaign.n_rounds == 0
+    assert list((campaign.folder / "batches").iterdir()) == []
+    campaign.next(csv=True, n_jobs=1, on_batch=look)
+    assert campaign.n_rounds == 1
+    assert seen == [(0, ["round-001.csv", "round-001.parquet"])] * 2
+
+
+@pytest.mark.parametrize("pool", ["pool", ["pool", "more"]])
+def test_a_pool_may_be_a_folder_or_several(begin, here, pool):
+    (here / "more").mkdir()
+    (here / "pool" / "1.parquet").rename(here / "more" / "1.parquet")
+    campaign = begin(pool=[here / each for each in pool] if isinstance(pool, list) else pool)
+    assert campaign.next(n_jobs=1).manifest["pool"]["rows"] == (70 if pool == "pool" else 150)

@@ -215,6 +215,7 @@ class Campaign:
         unlabeled_ok: bool = False,
         requeue: bool = False,
         csv: bool = False,
+        on_batch: Callable[[Batch], object] | None = None,
         **execution: Unpack[ExecutionOptions],
     ) -> Batch:
         """Return the batch of the next round, which is also written to the folder `batches`.
@@ -234,6 +235,7 @@ class Campaign:
             unlabeled_ok: go on although rows of the last round have no label; they are not offered again.
             requeue: put all rows that were picked and not labeled back into the pool first.
             csv: write the batch as a CSV file too.
+            on_batch: called with the batch before its round counts, such as to write a report; an error ends the round.
             execution: `n_jobs`, `chunk_size`, `device`, `precision`, `engine`, `address`, `checkpoint` and `progress`,
                 as for `minmargin.select`.
         """
@@ -241,18 +243,14 @@ class Campaign:
         told = Told(probabilities, columns, values, base, features, labeled_features, classes)
         told.check(self.settings, self.folder)
         with self._files.locked():
-            pick: Picker = (
-                partial(pick_by_told, self._files, told=told, batch_size=size, **execution)
-                if self.settings.given
-                else partial(
-                    train_and_pick,
-                    self._files,
-                    learner=need_learner(self.settings, self.folder, self._learner),
-                    batch_size=size,
-                    **execution,
-                )
+            if self.settings.given:
+                pick: Picker = partial(pick_by_told, self._files, told=told, batch_size=size, **execution)
+            else:
+                learner = need_learner(self.settings, self.folder, self._learner)
+                pick = partial(train_and_pick, self._files, learner=learner, batch_size=size, **execution)
+            return next_round(
+                self._files, pick, unlabeled_ok=unlabeled_ok, requeue=requeue, csv=csv, on_batch=on_batch
             )
-            return next_round(self._files, pick, unlabeled_ok=unlabeled_ok, requeue=requeue, csv=csv)
 
     def add_labels(
         self,

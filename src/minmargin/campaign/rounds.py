@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from minmargin.batch import Batch
@@ -32,7 +33,7 @@ class Turn(NamedTuple):
     """
 
     number: int
-    pool: list[str]
+    pool: list[str | Path]
     excluded: list[Any]
     addition: int
 
@@ -42,11 +43,17 @@ Picker: TypeAlias = Callable[[Turn], tuple[Batch, Evidence | None]]
 
 
 def next_round(
-    folder: CampaignFolder, pick: Picker, *, unlabeled_ok: bool, requeue: bool, csv: bool
+    folder: CampaignFolder,
+    pick: Picker,
+    *,
+    unlabeled_ok: bool,
+    requeue: bool,
+    csv: bool,
+    on_batch: Callable[[Batch], object] | None,
 ) -> Batch:
     """Return the batch of the next round, after it was written to its file and into the journal.
 
-    The folder must be locked.
+    The folder must be locked. `on_batch` is called in between.
     """
     settings, journal = folder.settings, folder.journal
     rounds, labels, offers = journal.rounds(), journal.labels(), journal.offers()
@@ -62,17 +69,25 @@ def next_round(
     batch, evidence = pick(Turn(number, pool, [*folder.initial_ids(), *taken], addition))
     ids = _ids_of(batch, settings)
     # The file comes first: a round of the journal has its file, and a file without a round is no round.
-    path = batch.to_parquet(folder.batch_path(number))
-    if csv:
-        batch.to_csv(path.with_suffix(".csv"))
-    made = Round(number, path.name, checksum(path), settings.seed_of(number), pool_mark, addition, now())
-    journal.add_round(
-        made,
-        ids,
-        withdraw=back_in_pool if requeue else (),
-        evidence=evidence,
-        audit=_audit_of(batch, ids, settings),
-    )
+    path = folder.batch_path(number)
+    try:
+        batch.to_parquet(path)
+        if csv:
+            batch.to_csv(path.with_suffix(".csv"))
+        if on_batch is not None:
+            on_batch(batch)
+        made = Round(number, path.name, checksum(path), settings.seed_of(number), pool_mark, addition, now())
+        journal.add_round(
+            made,
+            ids,
+            withdraw=back_in_pool if requeue else (),
+            evidence=evidence,
+            audit=_audit_of(batch, ids, settings),
+        )
+    except BaseException:
+        for each in (path, path.with_suffix(".csv")):
+            each.unlink(missing_ok=True)  # which somebody might label
+        raise
     return batch
 
 

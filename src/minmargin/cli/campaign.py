@@ -48,7 +48,6 @@ from minmargin.cli.options import (
     batch_size_of,
     check_report,
     one_or_all,
-    one_or_none,
     preprocess_for,
     split,
     strategy_options,
@@ -164,7 +163,7 @@ def init_command(
         folder,
         labeled=one_or_all(labeled) if labeled else None,
         label_column=label_column,
-        pool=one_or_none(pool),
+        pool=one_or_all(pool) if pool else None,
         batch_size=batch_size_of(batch_size),
         id_column=id_column,
         features=split(features),
@@ -241,6 +240,9 @@ def next_command(
     check_report(report, image_column, lambda: campaign.settings.kept, "the batches of this campaign")
     n_before = campaign.n_rounds
     interruption.keep(lambda: picked(campaign, n_before, checkpoint))
+    # Before the round is made: the same command, after one that was killed in the middle of it, would make another.
+    guesses = last is None or last.predictions
+    accuracy = poor_accuracy(campaign, n_jobs=n_jobs, device=device) if guesses and not as_json else None
     with progress_bars() as progress:
         batch = campaign.next(
             batch_size,
@@ -259,9 +261,10 @@ def next_command(
             address=address,
             checkpoint=checkpoint,
             progress=progress,
+            on_batch=None
+            if report is None
+            else lambda made: made.report(report, image_column=image_column, progress=progress),
         )
-        if report is not None:
-            batch.report(report, image_column=image_column, progress=progress)
     number = campaign.n_rounds
     path = campaign.batch_path(number)
     out = path.with_suffix(".csv") if csv else path
@@ -272,8 +275,6 @@ def next_command(
     console.print(f"[bold]Round {number}[/bold]")
     show_batch(batch, out, console, report)
     steps = {command_for("push", folder): "to label in Label Studio"}
-    guesses = last is None or last.predictions
-    accuracy = poor_accuracy(campaign, n_jobs=n_jobs, device=device) if guesses else None
     if accuracy is not None:
         steps[command_for("push", folder, "--no-predictions")] = (
             f"without the model's guesses, as its accuracy is {accuracy:.1%} so far"
