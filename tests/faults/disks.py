@@ -22,7 +22,7 @@ def full_disks(folder: Path) -> list[tuple[str, Put, tuple[str, ...]]]:
     limited: list[tuple[str, Put, tuple[str, ...]]] = [
         ("files may not grow beyond 4 kB (`RLIMIT_FSIZE`)", _limited, _LIMIT),
     ]
-    if not _may_mount(folder):
+    if not may_mount(folder):
         words = "no file system can be mounted here, so full and read-only disks are tried by limits only: 4 kB a file"
         return [(words, _limited, _LIMIT)]
     return [
@@ -40,7 +40,7 @@ def _limited(place: Place) -> Iterator[Path]:
 
 @contextmanager
 def _mounted_out(place: Place, options: str) -> Iterator[Path]:
-    with _mounted(place.out.parent, options):
+    with mounted(place.out.parent, options):
         yield place.out
 
 
@@ -48,7 +48,7 @@ def _mounted_out(place: Place, options: str) -> Iterator[Path]:
 def _mounted_checkpoint(place: Place) -> Iterator[Path]:
     """Give the checkpoint a small disk. What is on it when it is full is kept: it must be a good state."""
     place.checkpoint.mkdir()
-    with _mounted(place.checkpoint, f"size={2 * _TINY}"):
+    with mounted(place.checkpoint, f"size={2 * _TINY}"):
         yield place.checkpoint
         kept = place.folder / "kept"
         shutil.copytree(place.checkpoint, kept)
@@ -56,7 +56,8 @@ def _mounted_checkpoint(place: Place) -> Iterator[Path]:
 
 
 @contextmanager
-def _mounted(folder: Path, options: str) -> Iterator[None]:
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """Mount a file system in memory on a folder."""
     _call("mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder))
     try:
         yield
@@ -64,11 +65,12 @@ def _mounted(folder: Path, options: str) -> Iterator[None]:
         _call("umount", str(folder))
 
 
-def _may_mount(folder: Path) -> bool:
+def may_mount(folder: Path) -> bool:
+    """Return whether this user may mount file systems."""
     probe = folder / "probe"
     probe.mkdir()
     try:
-        with _mounted(probe, "size=4096"):
+        with mounted(probe, "size=4096"):
             return True
     except (OSError, subprocess.CalledProcessError):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.situation import Row
+from faults.struck import Struck
 from fuzz.page import section
 
 _HEAD = """# What happens when things fail
@@ -12,7 +13,7 @@ _HEAD = """# What happens when things fail
 `make faults` tries each of these for real, stops at the first outcome that is not allowed, and writes this page. A
 smaller share of each is part of `make test`. Workers of Dask, Ray and Spark that are killed in the middle of a scan are
 tried by `make test-clusters`; scripts and markup in the cells, columns and classes of a report by `make test-browser`,
-in a real browser; a campaign that is killed in the middle of its work by `make test`; a Label Studio server that goes
+in a real browser; a campaign in Python that is killed at any moment by `make test`; a Label Studio server that goes
 away in the middle of a push by `make test-labelling`.
 
 ## What is promised
@@ -20,7 +21,11 @@ away in the middle of a push by `make test-labelling`.
 - **The same batch, to the bit**, however often a selection is killed, interrupted or stopped by an error, as long as it
   is taken up with the same `--checkpoint`.
 - **Files whole or not at all.** A batch, a manifest or a state has its name only when all of it is on disk. A process
-  that is killed may leave a hidden file `.NAME.*.tmp`; in a checkpoint the next run removes it.
+  that is killed may leave a hidden file or folder `.NAME.*.tmp`; whoever writes NAME next removes it, unless another
+  process is at work on it.
+- **The same command goes on.** After a kill or a full disk, the command that was cut off is given once more, and ends
+  as if nothing had happened. One that was done already says so: a campaign that has begun, a round without labels. Only
+  `campaign next --even-so` and `--requeue` would make another round; `campaign status` tells whether there is one.
 - **One sentence and exit 1** for whatever is wrong outside the program, with the file that it is about.
 - **Damage is found where it can be.** Checkpoints, saved committees, all that a campaign's folder keeps but the
   settings, which people may change, draws of `compare` and parts of the study have checksums, and so do the pages of
@@ -42,16 +47,44 @@ away in the middle of a push by `make test-labelling`.
 """
 
 
-def page(rows: Sequence[Row], *, day: str, machine: str, python: str) -> str:
+_STRUCK = """
+## At every point
+
+A *point* is a call that changes something on disk or at the server: a file or folder made, bytes written, a name given
+or taken, an fsync, a request; SQLite's own calls are among them. Each command was killed after such a call, inside it
+(with a part of the bytes written), and again when it was taken up; it was run with a disk that is full from a point on,
+and on a small disk that is really full. Each time the same command followed, with nothing in its way, and all that it
+left was compared with what an undisturbed one leaves: batches, journals, labels, reports, committees, tasks at the
+server, and no file besides. A full disk was named in one sentence, and no temporary file was left.
+"""
+
+
+def page(rows: Sequence[Row | Struck], *, day: str, machine: str, python: str) -> str:
     """Return the page."""
+    others = [row for row in rows if isinstance(row, Row)]
+    struck = [row for row in rows if isinstance(row, Struck)]
     lines = [
         _HEAD,
         f"On {day} ({machine}, Python {python}); {sum(row.times for row in rows):,} times in all.\n",
         "| fault | what was tried | times | what happened |",
         "|---|---|---:|---|",
-        *(f"| {row.fault} | {_cell(row.tried)} | {row.times:,} | {_cell(row.happened)} |" for row in rows),
+        *(f"| {row.fault} | {_cell(row.tried)} | {row.times:,} | {_cell(row.happened)} |" for row in others),
+        *([_STRUCK, *_struck_table(struck)] if struck else []),
     ]
     return "\n".join(lines) + "\n\n" + section()
+
+
+def _struck_table(rows: Sequence[Struck]) -> list[str]:
+    """Return the lines of a table. There would be no page if an end state differed."""
+    total = Struck("all", *(sum(counts) for counts in zip(*(row[1:] for row in rows), strict=True)))
+    return [
+        "| command | points found | kills | full from a point on | full small disks | end states equal |",
+        "|---|---:|---:|---:|---:|---:|",
+        *(
+            f"| {row.command} | {row.points:,} | {row.kills:,} | {row.full:,} | {row.mounted:,} | all |"
+            for row in (*rows, total)
+        ),
+    ]
 
 
 def _cell(text: str) -> str:

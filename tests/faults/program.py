@@ -33,7 +33,7 @@ def main() -> int:
     )
     options = parser.parse_args(sys.argv[1:split])
     _warm_up()
-    _small_steps(options.pause)
+    make_small_steps(options.pause)
     _write_for(options.write_for)
     if options.largest_file is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -49,7 +49,8 @@ def _warm_up() -> None:
     mm.select(X, [0, 0, 0, 1, 1, 1, 2, 2], X, 2, n_models=2, n_jobs=1, random_state=0)
 
 
-def _small_steps(pause: float) -> None:
+def make_small_steps(pause: float) -> None:
+    """Have every file of a pool be a fragment, with a state on disk and a pause after it."""
     fragments._FRAGMENT_ROWS = 1
     fragments._TIMES_THE_BATCH = 0
     checkpoint._SECONDS = 0.0

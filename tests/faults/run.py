@@ -17,11 +17,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from faults import arrays, hostile, interrupted, killed, mutations, obstacles
+from faults import arrays, hostile, interrupted, killed, mutations, obstacles, struck
 from faults.page import page
 
 FAULTS = {
     "killed": killed.tried,
+    "struck": struck.tried,
     "interrupted": interrupted.tried,
     "obstacles": obstacles.tried,
     "arrays": arrays.tried,
@@ -43,7 +44,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             found = FAULTS[name](Path(folder) / name, quick=arguments.quick)
         for row in found:
-            _say(f"{row.times:6,}  {row.fault}: {row.tried}\n        {row.happened}")
+            _say(str(row))
         _say(f"{name}: {time.monotonic() - start:.0f} s\n")
         rows += found
     if arguments.out is not None:

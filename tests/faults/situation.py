@@ -34,6 +34,9 @@ class Row(NamedTuple):
     times: int
     happened: str
 
+    def __str__(self) -> str:
+        return f"{self.times:6,}  {self.fault}: {self.tried}\n        {self.happened}"
+
 
 class UnexpectedOutcomeError(AssertionError):
     """Something happened that no fault may cause."""
