@@ -41,7 +41,10 @@ away in the middle of a push by `make test-labelling`.
   in fragments of a million, five tries ended after 0.35 to 0.70 s.
 - **Ctrl-C says one line and leaves with 130**, at any moment once Python itself has started (20 ms): what was kept,
   and how to go on. The processes that a comparison or a study started end with it, and print nothing.
-- **Files that change while they are read** are found by their size and time, and refused.
+- **Files that change while they are read**, or after it and before the batch is made, are found by their size and time,
+  and refused. Of a folder that gains files meanwhile, those are read that were there at first; the manifest has their
+  number. A file that you mapped yourself (`np.memmap`) and somebody cuts short ends the process, as the system has it:
+  give its path, which is read without a map.
 
 ## What was tried
 """

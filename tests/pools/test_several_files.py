@@ -273,3 +273,70 @@ def test_the_fingerprint_of_files_changes_with_their_content(tmp_path: Path) -> 
     assert first == again
     assert (first["rows"], first["kind"], first["source"], first["files"]) == (150, "files", str(path), 1)
     assert first["fingerprint"] != changed["fingerprint"]
+
+
+def change_when_read(change: Callable[[], object]) -> Callable[[str, int, int | None], None]:
+    """Return a progress function that changes something once all rows are read, and before the batch is made."""
+
+    def look(stage: str, done: int, total: int | None) -> None:
+        if stage == "scanning" and done == len(X):
+            change()
+
+    return look
+
+
+@pytest.mark.parametrize("suffix", [*WRITERS, ".csv"])
+@pytest.mark.parametrize("change", ["cut", "grown", "removed"])
+def test_a_file_that_is_changed_after_it_was_read_is_named(tmp_path: Path, suffix: str, change: str) -> None:
+    path = tmp_path / f"pool{suffix}"
+    write_csv(path, table()) if suffix == ".csv" else WRITERS[suffix](path, X, 40)
+    size = path.stat().st_size
+    changes = {
+        "cut": lambda: os.truncate(path, size - 1),
+        "grown": lambda: os.truncate(path, size + 1),
+        "removed": lambda: path.unlink(missing_ok=True),
+    }
+    labeled = (LABELED if suffix == ".npy" else LABELED_FRAME, LABELS)
+    with pytest.raises(mm.InputError) as caught:
+        mm.select(*labeled, path, 5, n_models=2, n_jobs=1, progress=change_when_read(changes[change]))
+    now = size + {"cut": -1, "grown": 1, "removed": 0}[change]
+    assert str(caught.value) == (
+        f"'{path}' was removed since it was opened. Put it back and start again; nothing was written."
+        if change == "removed"
+        else f"'{path}' was replaced or changed since it was opened ({size:,} bytes then, {now:,} now). Start again "
+        "when nothing writes to it; nothing was written."
+    )
+
+
+def test_the_file_of_a_memory_map_that_is_written_to_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pool.npy"
+    np.save(path, X)
+
+    def write() -> None:
+        with path.open("ab") as file:
+            file.write(b"more")
+
+    with pytest.raises(mm.InputError, match=r"^'.*pool\.npy' was replaced or changed since it was opened \("):
+        mm.select(
+            LABELED,
+            LABELS,
+            np.load(path, mmap_mode="r"),
+            5,
+            n_models=2,
+            n_jobs=1,
+            progress=change_when_read(write),
+        )
+
+
+def test_files_that_a_folder_gains_later_are_not_read(tmp_path: Path) -> None:
+    write_parts(tmp_path)
+    expected = mm.select(LABELED_FRAME, LABELS, tmp_path, 5, n_models=2, n_jobs=1, random_state=0)
+
+    def gain(*_: object) -> None:
+        write_parquet(tmp_path / "b" / "1.parquet", table())
+
+    batch = mm.select(LABELED_FRAME, LABELS, tmp_path, 5, n_models=2, n_jobs=1, random_state=0, progress=gain)
+    assert (tmp_path / "b" / "1.parquet").exists()
+    assert_same(batch, expected)
+    assert batch.manifest["pool"] == expected.manifest["pool"]
+    assert batch.manifest["pool"]["files"] == 3

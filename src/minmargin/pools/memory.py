@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +15,7 @@ from minmargin.data.rows import Rows, count_rows, slice_rows, take_rows
 from minmargin.data.schema import Schema, schema_of
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools.base import Wanted
+from minmargin.pools.storage import Location, Stamp
 
 _UNIT = 1 << 16  # rows; any number of them can be read by itself
 
@@ -27,6 +29,7 @@ class MemoryPool:
         self.schema: Schema = schema_of(rows)
         self.n_rows: int = count_rows(rows)
         self._unit = _UNIT
+        self._mapped = _mapped_file(rows)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return all rows at once, whatever the chunk size: nothing is read."""
@@ -47,8 +50,19 @@ class MemoryPool:
         return take_rows(self._rows, rows)
 
     def describe(self) -> dict[str, Any]:
-        """Return what the manifest records of this pool."""
+        """Return what the manifest records of this pool, or say that the file it is mapped from has changed."""
+        if self._mapped is not None:
+            location, stamp = self._mapped
+            location.check_unchanged(stamp)
         return {"kind": _container(self._rows), "fingerprint": fingerprint_rows(self._rows)}
+
+
+def _mapped_file(rows: Rows) -> tuple[Location, Stamp] | None:
+    """Return the file that an array was mapped from, and its size and time; None if there is none."""
+    if not isinstance(rows, np.memmap) or rows.filename is None or not Path(rows.filename).exists():
+        return None
+    location = Location.on_disk(rows.filename)
+    return location, location.stamp()
 
 
 def _container(rows: Rows) -> str:
