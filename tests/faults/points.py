@@ -57,8 +57,8 @@ class Points:
         folders._exchange = lambda one, other: self.reach("rename", str(one), lambda: exchange(one, other))
 
     def holds(self, path: str) -> bool:
-        """Return whether a path is below the folder."""
-        return os.path.abspath(path).startswith(self.folder + "/")  # noqa: PTH100 - links are not followed
+        """Return whether a path is the folder or below it."""
+        return f"{os.path.abspath(path)}/".startswith(f"{self.folder}/")  # noqa: PTH100 - links are not followed
 
     def reach(self, name: str, path: str, call: Callable[[], Any], *, begin: Any = None) -> Any:
         """Return call(), unless the fate is otherwise; `begin` does a part of it."""
