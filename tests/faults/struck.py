@@ -142,9 +142,10 @@ def _strike(player: Player, scene: Scene, rng: random.Random, *, quick: bool, ma
     right, n_points = player.end(), len(first.reached)
     n_most = 3 if quick else 10 if scene.heavy else 40
     kills = _even_share(_kills(n_points, rng), n_most)
+    n_killed = 0
     for fates in kills:
         where = f"{scene.name}, {fates} ({first.reached[fates[0].at - 1]})"
-        _kill(player, scene, fates, where)
+        n_killed += _kill(player, scene, fates, where)
         _end_well(player, scene, right, where)
     full = _even_share(range(1, n_points + 1), (n_most + 1) // 2)
     for at in full:
@@ -152,17 +153,20 @@ def _strike(player: Player, scene: Scene, rng: random.Random, *, quick: bool, ma
         _fill(player, scene, at, where)
         _end_well(player, scene, right, where)
     n_mounted = _fill_mounted(player, scene, right, n_most // 3) if may_mount else 0
-    return Struck(scene.name, n_points, sum(map(len, kills)), len(full), n_mounted)
+    return Struck(scene.name, n_points, n_killed, len(full), n_mounted)
 
 
-def _kill(player: Player, scene: Scene, fates: list[Fate], where: str) -> None:
-    """Kill the command, and perhaps the next one."""
+def _kill(player: Player, scene: Scene, fates: list[Fate], where: str) -> int:
+    """Kill the command, and perhaps the next one; return how often."""
     player.begin()
+    n_killed = 0
     for fate in fates:
         outcome = player.run(scene.command, fate).outcome
         # One that is killed for the second time may have less to do, and end before.
         ended = outcome.status == -signal.SIGKILL or (fate is not fates[0] and _is_done(outcome, scene))
         expect(ended, f"{where}: ended with {outcome.status}: {outcome.errors}")
+        n_killed += outcome.status == -signal.SIGKILL
+    return n_killed
 
 
 def _fill(player: Player, scene: Scene, at: int, where: str) -> None:
