@@ -27,7 +27,7 @@ _SELECT = (
     *("--out", "batch.parquet", "--manifest", "manifest.json"),
 )
 _ADD = ("campaign", "add-labels", "cards", "labels.csv", *_ONE_THREAD)
-_PUSH = ("campaign", "push", "cards", "--columns", "x0,x1", "--url", "http://played")
+_PUSH = ("campaign", "push", "cards", "--columns", "x0,x1", "--url", "https://played")
 _STUDY = ("--problems", "phoneme", "--ways", "logistic", "--strategies", "margin,random", "--draws", "1")
 
 

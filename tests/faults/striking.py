@@ -86,7 +86,7 @@ def _play(told: dict[str, Any], notes: Path) -> None:
 
 def _run(arguments: list[str], server: Path, points: Points | None) -> int:
     """Return the exit status of a command."""
-    Server.at = lambda url, token=None: nullcontext(StoredServer(server, points))  # type: ignore[method-assign]
+    Server.at = lambda *_, **__: nullcontext(StoredServer(server, points))  # type: ignore[method-assign]
     if arguments[0] == SAVE:
         return _save(*arguments[1:])
     sys.argv = ["minmargin", *arguments]
