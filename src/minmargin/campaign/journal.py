@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minmargin.campaign.schema import AUDITS, BY_CLASS, CHANGES, PROBABILITIES, TABLES
+from minmargin.campaign.schema import AUDITS, BY_CLASS, CHANGES, FORGET_UNMADE, PROBABILITIES, TABLES
 from minmargin.campaign.sealing import (
     FORMAT,
     UNSEALED,
@@ -272,23 +272,15 @@ class Journal:
 
     def add_changes(self, changes: Iterable[Change]) -> None:
         """Write down settings that are about to be changed, in place of changes that were never made."""
-        changes = list(changes)
+        rows = [
+            (each.name, each.round, json.dumps(each.before), json.dumps(each.after), now())
+            for each in changes
+        ]
         with self._writing() as db:
             db.execute(CHANGES)
-            # Killed before the settings were written, a process leaves the last change of a name with the value that
-            # is still there. Rounds since may have been told by it, so only one after the same round goes.
-            db.executemany(
-                "DELETE FROM changes WHERE change = (SELECT max(change) FROM changes WHERE name = ?) "
-                "AND round = ? AND before = ?",
-                [(each.name, each.round, json.dumps(each.before)) for each in changes],
-            )
-            db.executemany(
-                "INSERT INTO changes (round, name, before, after, changed_at) VALUES (?, ?, ?, ?, ?)",
-                [
-                    (each.round, each.name, json.dumps(each.before), json.dumps(each.after), now())
-                    for each in changes
-                ],
-            )
+            db.executemany(FORGET_UNMADE, [row[:3] for row in rows])
+            insert = "INSERT INTO changes (name, round, before, after, changed_at) VALUES (?, ?, ?, ?, ?)"
+            db.executemany(insert, rows)
 
     def add_labels(self, labels: Mapping[str, Label], *, source: str, classes: Iterable[str] = ()) -> int:
         """Write down labels by id, and classes that were not known before; return the addition's number."""
@@ -382,7 +374,7 @@ def _stamp_of(path: Path) -> tuple[int, ...]:
 
 
 def _unusable(path: Path, reason: str) -> InputError:
-    if reason == "unable to open database file" and path.exists():
+    if reason == "unable to open database file" and path.parent.is_dir():
         check_writable(path)  # which says so if the disk is full: SQLite does not
     return InputError(
         f"{str(path)!r} cannot be used: {reason}. Nothing was changed; if it is damaged, put back a copy of the folder."

@@ -72,6 +72,10 @@ CHANGES = """CREATE TABLE IF NOT EXISTS changes (
     after TEXT NOT NULL,
     changed_at TEXT NOT NULL
 )"""
+# A process that is killed before it writes the settings leaves a change of a name from the value that is still there.
+# Rounds since are told by it, so it goes only if there were none.
+FORGET_UNMADE = """DELETE FROM changes
+    WHERE change = (SELECT max(change) FROM changes WHERE name = ?) AND round = ? AND before = ?"""
 # Earlier journals lack it. It is made when a measurement is written, and what reads only the other tables does without
 # it, so the format keeps its number.
 BY_CLASS = """CREATE TABLE IF NOT EXISTS measured_classes (
