@@ -68,7 +68,7 @@ def page(rows: Sequence[Row | Struck], *, day: str, machine: str, python: str) -
     struck = [row for row in rows if isinstance(row, Struck)]
     lines = [
         _HEAD,
-        f"On {day} ({machine}, Python {python}); {sum(row.times for row in rows):,} times in all.\n",
+        f"On {day} ({machine}, Python {python}); {sum(row.times for row in others):,} times in all.\n",
         "| fault | what was tried | times | what happened |",
         "|---|---|---:|---|",
         *(f"| {row.fault} | {_cell(row.tried)} | {row.times:,} | {_cell(row.happened)} |" for row in others),
