@@ -89,11 +89,11 @@ def temporary_beside(path: Path, make: Callable[[Path], Path]) -> Iterator[Path]
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
     """Lock a file or folder, whatever it is called meanwhile, where the file system has locks."""
-    if os.name == "nt":
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:
         yield
         return
-    import fcntl  # noqa: PLC0415 - not on Windows
-
     with ExitStack() as stack:
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY)
@@ -104,10 +104,10 @@ def claimed(path: Path) -> Iterator[None]:
 
 def _remove_left(path: Path) -> None:
     """Remove temporary files and folders for a path that no process has any more."""
-    if os.name == "nt":
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:  # nobody can tell which are in use
         return
-    import fcntl  # noqa: PLC0415 - not on Windows
-
     ours = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(tmp|old)")
     for left in [each for each in path.parent.iterdir() if ours.fullmatch(each.name)]:
         with suppress(OSError), ExitStack() as stack:  # it is in use, or gone
