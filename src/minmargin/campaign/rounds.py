@@ -15,7 +15,7 @@ from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids
 from minmargin.campaign.values import from_text, id_array, to_text
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, MinMarginError, listing
 from minmargin.execution import ExecutionOptions
 from minmargin.pools import open_pool
 from minmargin.pools.exclusion import Named
@@ -85,10 +85,19 @@ def next_round(
             audit=_audit_of(batch, ids, settings),
         )
     except BaseException:
-        for each in (path, path.with_suffix(".csv")):
-            each.unlink(missing_ok=True)  # which somebody might label
+        if _is_no_round(folder, number):
+            for each in (path, path.with_suffix(".csv")):
+                each.unlink(missing_ok=True)  # which somebody might label
         raise
     return batch
+
+
+def _is_no_round(folder: CampaignFolder, number: int) -> bool:
+    """Return whether the journal is known to have no such round: whoever interrupts may do so when it just got it."""
+    try:
+        return len(folder.journal.rounds()) < number
+    except MinMarginError:
+        return False
 
 
 def train_and_pick(
