@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minmargin.compare.results import SCHEMA, Results
+from minmargin.compare.results import CONSTANT, SCHEMA, Results
 from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
 from minmargin.files import make_folder, write_whole
@@ -82,11 +82,14 @@ def _no_draw(path: Path, reason: str) -> InputError:
 
 
 def _rows_of(table: pa.Table) -> list[dict[str, Any]]:
-    """Return what the rows are of, without the figures that were found."""
+    """Return what the rows are of, without the figures that were found, and without the constant guess.
+
+    Draws of before the guess was scored lack it.
+    """
     names = [
         field.name for field in table.schema if not pa.types.is_floating(field.type) and field.name != "draw"
     ]
-    return list(table.select(names).to_pylist())
+    return [row for row in table.select(names).to_pylist() if row.get("strategy") != CONSTANT]
 
 
 def _others(rules: str, known: str) -> str:
