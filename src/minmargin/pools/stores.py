@@ -17,6 +17,9 @@ from minmargin.errors import InputError, MissingExtraError, listing
 from minmargin.pools.uris import has_stray_slash, hide, scheme_of, shown, split_uri
 from minmargin.properties import cached_property
 
+#: The first pyarrow that takes tokens of Azure.
+_TOKENS_SINCE = 20
+
 #: Schemes that pyarrow has, and what it calls them.
 ARROW_SCHEMES = {
     "s3": "s3",
@@ -207,6 +210,7 @@ def _with_region(uri: str) -> str:
 
 def _connect_azure(authority: str, query: str) -> tuple[Any, str]:
     """Return the file system of a container: pyarrow takes no key from a URI, and none from the environment."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
     from pyarrow import fs  # noqa: PLC0415 - as above
 
     user_info, _, container = authority.rpartition("@")
@@ -219,6 +223,11 @@ def _connect_azure(authority: str, query: str) -> tuple[Any, str]:
         )
     key = key or _environment("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY")
     token = _environment("AZURE_STORAGE_SAS_TOKEN").lstrip("?")
+    if token and not key and int(pa.__version__.split(".")[0]) < _TOKENS_SINCE:
+        raise InputError(
+            f"pyarrow {pa.__version__} takes no token of Azure, so AZURE_STORAGE_SAS_TOKEN cannot be used. Install "
+            f"pyarrow {_TOKENS_SINCE} or newer, or set AZURE_STORAGE_KEY."
+        )
     secret = {"account_key": key} if key else {"sas_token": token} if token else {}
     return fs.AzureFileSystem(account, **secret, **dict(parse_qsl(query))), container
 

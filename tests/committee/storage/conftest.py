@@ -33,7 +33,15 @@ NAMES = ["a", "b", "c", "d"]
 LABELED = slice(None, None, 5)
 WORDS = np.array(["red", "green", "blue", "", "grün\0", "=1+1"], dtype=object)
 TREES = ["sklearn.tree._tree.Tree"]
-PREDICTORS = ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]
+# All but the first are known to skops today; those of the oldest libraries are not to its oldest version.
+PREDICTORS = [
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn._loss._loss.CyHalfMultinomialLoss",
+    "sklearn._loss.link.Interval",
+    "sklearn._loss.link.MultinomialLogit",
+    "sklearn._loss.loss.HalfMultinomialLoss",
+]
 
 
 class Case(NamedTuple):
