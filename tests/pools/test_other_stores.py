@@ -115,8 +115,8 @@ def test_a_token_that_pyarrow_would_not_take_is_told(monkeypatch: pytest.MonkeyP
     with pytest.raises(mm.InputError) as caught:
         open_pool("az://box/x.csv")
     assert str(caught.value) == (
-        "pyarrow 19.0.1 takes no token of Azure, so AZURE_STORAGE_SAS_TOKEN cannot be used. Install pyarrow 20 or newer, "
-        "or set AZURE_STORAGE_KEY."
+        "pyarrow 19.0.1 takes no token of Azure, so AZURE_STORAGE_SAS_TOKEN cannot be used. Install pyarrow 20 or "
+        "newer, or set AZURE_STORAGE_KEY."
     )
 
 
