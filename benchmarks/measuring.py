@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,7 @@ class Report:
             "name": self._name,
             "about": self._about,
             "quick": self._quick,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "machine": self._machine,
             "ceilings": asdict(self.ceilings),
             "tables": [asdict(table) for table in self._tables],

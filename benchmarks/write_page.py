@@ -1,46 +1,43 @@
-"""Writes docs/benchmarks.md and its picture from the results of the benchmarks: the end of `make bench`.
+"""Writes docs/benchmarks.md and its picture from the results that are kept: the end of `make bench`.
 
-Without a folder, only the end of the page is written anew, from the results that are kept in benchmarks/results. What
-`make bench` has measured stays as it is.
-
-python benchmarks/write_page.py [build/bench]
+python benchmarks/write_page.py
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from draw_scaling import draw_scaling
 from measuring import Ceilings, Table
 
-DOCS = Path(__file__).parents[1] / "docs"
-OTHERS = Path(__file__).with_name("results")  # what other machines gave, a folder each
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+PICTURE = PAGE.parent / "pictures" / "scaling.svg"
+RESULTS = Path(__file__).with_name("results")  # a folder for each machine
+SHOWN = "epyc"  # the machine whose results are shown in full
+ON_A_GPU = "gpu"  # a machine that has this result is shown as one with a GPU
 ORDER = (
     *("score", "fit", "solver", "choose_c", "networks", "parquet", "topb", "scaling"),
-    *("memory", "bounds", "spread", "peers", "import_time", "audit"),
+    *("memory", "bounds", "spread", "peers", "import_time", "audit", ON_A_GPU),
 )
-# May be measured without the others: their kept results are shown until `make bench` has them.
-BY_ITSELF = ("solver", "choose_c", "spread", "audit")
-ON_A_GPU = ("gpu",)  # needs a machine with one, so only its kept results are shown
-MNIST = (
-    Path(__file__).parents[1] / "paper" / "results" / "mnist.json"
-)  # how long the paper's experiment took on it
+ONE_RUN = timedelta(days=1)  # results of one machine that are no further apart belong together
+MNIST = PAGE.parents[1] / "paper" / "results" / "mnist.json"  # how long the paper's experiment took on a GPU
 
 INTRODUCTION = """\
 # Benchmarks
 
 `make bench` measures everything on this page and writes it anew; `make bench-quick` runs the same scripts on small
-sizes in about two minutes and writes nothing. The scripts are in [benchmarks/](../benchmarks/).
+sizes and writes nothing. The scripts are in [benchmarks/](../benchmarks/), and so are
+[the results](../benchmarks/README.md#where-results-are-kept) of every run.
 
 Every comparison is a ratio measured in one run. The ways take turns, round after round, so that whatever else the
 machine does befalls all of them alike; a ratio is taken within each round, and the median over the rounds is shown.
 The absolute figures beside the ratios are medians too, and belong to the machine below."""
 
-PICTURE = """\
+SHOWS_SCALING = """\
 ![Time of a selection against the rows of the pool, the batch size, the members and the features, on logarithmic
 axes](pictures/scaling.svg)"""
 
@@ -49,18 +46,17 @@ LIMITS = """\
 What is missed, and what binds:
 
 - *The loop, with ten classes.* Forty times the loop would be more arithmetic than a machine has. With 784 features a
-  row takes 392,000 operations for 25 models; the loop reaches 12 to 20 GFLOP/s of them, so forty times that is several
-  times what a matrix product does at its best size. A screen that gets by with less arithmetic would be needed, and
+  row takes 392,000 operations for 25 models, and forty times what the loop does of them is several times what a matrix
+  product does at its best size. A screen that gets by with less arithmetic would be needed, and
   [none pays](decisions/0011-no-rougher-screen.md). With 64 features it is just about what two cores have.
-- *The loop and one model, with two classes.* The product alone runs at 92 GFLOP/s a core on the first machine, which is
-  all that it has without AVX-512. The rest of the time goes into reading rows from memory and turning them, and the
-  machine's cores are shared with others: three runs within an hour gave 100, 79 and 83 times the loop, a fourth on
-  another day 103. The one in the middle is shown.
+- *The loop and one model, with two classes.* The product alone takes all that the first machine has without AVX-512.
+  The rest of the time goes into reading rows from memory and turning them, and the machine's cores are shared with
+  others: runs within an hour differed by a quarter. The one in the middle is shown.
 - *scikit-learn's default fits* stop at gradients a thousand times larger than asked for here. Where features are
   independent of each other, which real ones are not, that takes them a handful of iterations.
 - *The exponent.* A selection has work that does not grow with the pool, and about B ln(|Z| / B) rows come near the cut
-  on the way and are looked at twice. Both weigh on small pools: rows get cheaper, not dearer, as a pool grows. Three
-  runs gave 0.950, 1.071 and 1.025; the last is shown."""
+  on the way and are looked at twice. Both weigh on small pools: rows get cheaper, not dearer, as a pool grows. Runs
+  differ by a tenth; the last is shown."""
 
 
 GPU_LIMITS = """\
@@ -79,45 +75,53 @@ pool, the closer it comes. Machines of this kind differ by several points, and s
 one, the same code gave 81.7% and, two minutes later, 75.8%."""
 
 
-KEPT = "<!-- From here on written from benchmarks/results, by benchmarks/write_page.py. -->"
-
-BY_ITSELF_SINCE = """\
-This was measured by itself, later than the rest of the page, and the machine may have had other work, too: ratios are
-what counts."""
+BY_ITSELF = """\
+This was measured by itself, at another time than the first of the page, and the machine may have had other work, too:
+ratios are what counts."""
 OF_SPREAD = " Where rows have few features, the formula for memory says too much."
 
 
-def measured_part(results: list[dict[str, Any]], elsewhere: list[list[dict[str, Any]]]) -> str:
-    """Return the page up to `KEPT`: results in full, and what was asked for as other machines had it."""
-    parts = [INTRODUCTION, machine(results[0]), "## Goals", goals(results)]
-    for others in elsewhere:
-        if not {result["name"] for result in others} & {*ON_A_GPU, *BY_ITSELF}:
-            parts += [
-                "The same on another machine:",
-                machine_lines(others[0]),
-                goals(others),
-                *tables_of(others, "score"),
-            ]
-    parts += [LIMITS, *(section(result) for result in results)]
-    return "\n\n".join(parts) + "\n\n"
-
-
-def kept_part(elsewhere: list[list[dict[str, Any]]], measured: str) -> str:
-    """Return the end of the page: what was measured by itself, and not before, and what a GPU did."""
-    parts = [KEPT]
-    with_gpu = [others for others in elsewhere if any(result["name"] in ON_A_GPU for result in others)]
-    for others in elsewhere:
-        for result in others:
-            if others not in with_gpu and result["name"] in BY_ITSELF and script_of(result) not in measured:
-                more = OF_SPREAD if result["name"] == "spread" else ""
-                since = [BY_ITSELF_SINCE + more, machine_lines(result), goals([result])]
-                parts.append(section(result, since))
-    for others in with_gpu:
-        first, *more = sorted(others, key=lambda result: result["name"] not in ON_A_GPU)
-        asked = goals([first, *more, whole_experiment()])
-        parts += ["## On a GPU", machine_lines(first), asked, GPU_LIMITS, section(first)]
+def page_of(results: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the page from the results of all machines: one in full, the goals of others, and what GPUs did."""
+    shown = results[SHOWN]
+    first = shown[0]
+    parts = [
+        INTRODUCTION,
+        f"## The machine\n\n{machine_lines(first)}",
+        "## Goals",
+        goals([result for result in shown if beside(result, first)]),
+    ]
+    others = [found for name, found in results.items() if name != SHOWN]
+    for found in others:
+        if not has_gpu(found):
+            lines = machine_lines(found[0])
+            parts += ["The same on another machine:", lines, goals(found), *tables_of(found, "score")]
+    parts += [LIMITS, *(section(result, since(result, first)) for result in shown)]
+    for found in filter(has_gpu, others):
+        on_gpu, *more = sorted(found, key=lambda result: result["name"] != ON_A_GPU)
+        asked = goals([on_gpu, *more, whole_experiment()])
+        parts += ["## On a GPU", machine_lines(on_gpu), asked, GPU_LIMITS, section(on_gpu)]
         parts += [section(result, [machine_lines(result)]) for result in more]
     return "\n\n".join(parts) + "\n"
+
+
+def has_gpu(results: list[dict[str, Any]]) -> bool:
+    """Return whether a machine's results are those of a GPU."""
+    return any(result["name"] == ON_A_GPU for result in results)
+
+
+def beside(result: dict[str, Any], first: dict[str, Any]) -> bool:
+    """Return whether a result is from the run of the first one."""
+    apart = datetime.fromisoformat(result["date"]) - datetime.fromisoformat(first["date"])
+    return result["machine"] == first["machine"] and abs(apart) < ONE_RUN
+
+
+def since(result: dict[str, Any], first: dict[str, Any]) -> list[str]:
+    """Return what must be said of a result that is not from the run of the first one."""
+    if beside(result, first):
+        return []
+    more = OF_SPREAD if result["name"] == "spread" else ""
+    return [BY_ITSELF + more, machine_lines(result), *([goals([result])] if result["goals"] else [])]
 
 
 def whole_experiment() -> dict[str, Any]:
@@ -142,14 +146,10 @@ def goals(results: list[dict[str, Any]]) -> str:
     return table.markdown()
 
 
-def machine(result: dict[str, Any]) -> str:
-    """Return the machine and its ceilings, under a heading."""
-    return f"## The machine\n\n{machine_lines(result)}"
-
-
 def machine_lines(result: dict[str, Any]) -> str:
-    """Return the machine and its ceilings."""
-    about = {**result["machine"], "ceilings": Ceilings(**result["ceilings"]).text()}
+    """Return the machine, its ceilings, and when it measured."""
+    ceilings = Ceilings(**result["ceilings"]).text()
+    about = {**result["machine"], "ceilings": ceilings, "measured": result["date"][:10]}
     lines = [f"| {name} | {value} |" for name, value in about.items()]
     return "\n".join(["| | |", "|---|---|", *lines])
 
@@ -164,42 +164,37 @@ def script_of(result: dict[str, Any]) -> str:
     return f"[benchmarks/{result['name']}.py](../benchmarks/{result['name']}.py)"
 
 
-def section(result: dict[str, Any], since: Sequence[str] = ()) -> str:
+def section(result: dict[str, Any], more: Sequence[str] = ()) -> str:
     """Return what one benchmark does, in its own words, then what else there is to say of it, and its tables."""
     title, *paragraphs = result["about"].strip().split("\n\n")
     prose = [paragraph for paragraph in paragraphs if not paragraph.startswith("    ")]
-    picture = [PICTURE] if result["name"] == "scaling" else []
+    picture = [SHOWS_SCALING] if result["name"] == "scaling" else []
     tables = [Table(**table).markdown() for table in result["tables"]]
     heading = title.replace("\n", " ").rstrip(".")
-    return "\n\n".join([f"## {heading}", *prose, script_of(result), *since, *picture, *tables])
+    return "\n\n".join([f"## {heading}", *prose, script_of(result), *more, *picture, *tables])
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
-    """Return what the benchmarks wrote into a folder, in the order of the page."""
-    paths = [folder / f"{name}.json" for name in (*ORDER, *ON_A_GPU)]
+    """Return what is kept of a machine, in the order of the page."""
+    paths = [folder / f"{name}.json" for name in ORDER]
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
-def measured_now(folder: Path, elsewhere: list[list[dict[str, Any]]]) -> str:
-    """Return the page up to `KEPT` from the results in a folder, and draw its picture."""
-    results = read_results(folder)
-    small = [result["name"] for result in results if result["quick"]]
-    if small or not results:
-        sys.exit(f"{folder} holds {'results of --quick' if small else 'no results'}. Run make bench.")
-    for result in results:
-        if result["name"] == "scaling":
-            draw_scaling(result["curves"], DOCS / "pictures" / "scaling.svg")
-    return measured_part(results, elsewhere)
+def read_all() -> dict[str, list[dict[str, Any]]]:
+    """Return what is kept of every machine."""
+    found = {folder.name: read_results(folder) for folder in sorted(RESULTS.iterdir())}
+    return {name: results for name, results in found.items() if results}
 
 
 def main() -> None:
     """Read the results, write the page and the picture."""
-    page = DOCS / "benchmarks.md"
-    elsewhere = list(filter(None, map(read_results, sorted(OTHERS.iterdir()))))
-    measured = page.read_text().partition(KEPT)[0]
-    if len(sys.argv) > 1:
-        measured = measured_now(Path(sys.argv[1]), elsewhere)
-    page.write_text(measured + kept_part(elsewhere, measured))
+    results = read_all()
+    PAGE.write_text(page_of(results))
+    for result in results[SHOWN]:
+        if (
+            result["name"] == "scaling" and result["curves"]
+        ):  # those of before results were kept are not there
+            draw_scaling(result["curves"], PICTURE)
 
 
 if __name__ == "__main__":
