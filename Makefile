@@ -171,24 +171,33 @@ format: $(VENV)/installed-dev  ## mend style
 # What `make bench` runs, in this order; each is described in benchmarks/README.md.
 BENCHMARKS := score fit solver choose_c networks parquet topb scaling memory bounds spread peers import_time
 
-bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, and write docs/benchmarks.md (many minutes)
+# Results are kept in a folder called by the processor; MACHINE=NAME names another.
+bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, keep the results, and write the pages that quote them (many minutes)
 	rm -rf build/bench
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json build/bench/$$name.json || exit 1; done
-	$(BIN)/python benchmarks/write_page.py build/bench
+	$(BIN)/python benchmarks/history.py keep build/bench $(if $(MACHINE),--machine $(MACHINE))
+	$(BIN)/python benchmarks/write_page.py
+	$(BIN)/python docs/write_figures.py
 
 bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in about two minutes
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
 
 bench-clusters: .venv-clusters/installed  ## measure Dask, Ray and Spark, and check the model of large clusters (needs Java)
-	.venv-clusters/bin/python benchmarks/engines.py --json build/bench/engines.json
-	.venv-clusters/bin/python benchmarks/cluster_model.py --measured build/bench/engines.json
+	rm -rf build/bench-clusters
+	.venv-clusters/bin/python benchmarks/engines.py --json build/bench-clusters/engines.json
+	.venv-clusters/bin/python benchmarks/cluster_model.py --measured build/bench-clusters/engines.json \
+		--json build/bench-clusters/cluster_model.json
+	.venv-clusters/bin/python benchmarks/history.py keep build/bench-clusters $(if $(MACHINE),--machine $(MACHINE))
+	.venv-clusters/bin/python docs/write_figures.py
 
-docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and those of the paper, the study and rare classes anew
+docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and all that pages show of results anew
 	$(BIN)/python docs/draw_pictures.py
 	$(BIN)/python docs/write_help.py
 	$(BIN)/python docs/write_paper.py
 	$(BIN)/python docs/write_study.py
 	$(BIN)/python benchmarks/write_rare_classes.py
+	$(BIN)/python benchmarks/write_page.py
+	$(BIN)/python docs/write_figures.py
 
 site: .venv-pages/installed  ## build the documentation site into build/site; fails at any warning
 	NO_MKDOCS_2_WARNING=1 .venv-pages/bin/mkdocs build --quiet --strict
