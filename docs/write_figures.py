@@ -2,7 +2,7 @@
 
 docs/figures.toml says which sentence of which page quotes what, and which figures are no results. Tables that pages
 show as they were measured stand between `<!-- table: epyc/engines.json, TITLE -->` and `<!-- /table -->`. A result is a
-file of benchmarks/results, or a page that is itself written from results, such as docs/study.md.
+file of benchmarks/results or of study/results, or a page that is itself written from results, such as docs/study.md.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 TIES = Path(__file__).with_name("figures.toml")
+WORDS_OF = {"docs/study.md": "study/words.md"}  # the page shows them as they are
 sys.path.append(str(RESULTS.parent))  # its scripts import each other by name
 
 from measuring import Table  # noqa: E402 - see above
@@ -97,10 +102,14 @@ def written(source: str, *where: Any) -> str:
     """Return a figure as a page quotes it.
 
     `where` is (table, row, column, format), or (sentence, format) for a page: a sentence with a hole. A row is its
-    first cell, or a list of its first cells. A figure is quoted without its sign, unless the format has a plus.
+    first cell, or a list of its first cells. For results of the study, it is (cell, strategy, rival, format). A figure
+    is quoted without its sign, unless the format has a plus.
     """
     *place, form = where
-    value = _in_table(source, *place) if len(place) == 3 else _in_sentence(source, *place)
+    if source.endswith(".parquet"):
+        value = _in_study(source, *place)
+    else:
+        value = _in_table(source, *place) if len(place) == 3 else _in_sentence(source, *place)
     return format(value if "+" in form else abs(value), form)
 
 
@@ -109,7 +118,7 @@ def _in_table(source: str, title: str, row: str | list[str], column: str) -> flo
     cells = [
         cells[table.header.index(column)]
         for table in tables_of(source)
-        if title in (table.title, f"{table.title}, {table.header[0]}") and column in table.header
+        if title in _names(table) and column in table.header
         for cells in table.rows
         if cells[: len(first)] == first
     ]
@@ -118,8 +127,37 @@ def _in_table(source: str, title: str, row: str | list[str], column: str) -> flo
     return number_in(cells[0])
 
 
+def _names(table: Table) -> list[str]:
+    """Return what a table may be called; where a heading has several, by its first cell, or the words before it."""
+    return [table.title, f"{table.title}, {table.header[0]}", f"{table.title}, {table.note}"]
+
+
 def _in_sentence(source: str, sentence: str) -> float:
     return number_in(Tie(source, sentence).found_in((ROOT / source).read_text())[1])
+
+
+def _in_study(source: str, cell: str, strategy: str, rival: str) -> float:
+    """Return by how many points of accuracy a strategy is ahead of another in a cell of the study, in the mean."""
+    problem, n_labeled, batch_size = re.fullmatch(r"(.+), ([\d,]+) \+ ([\d,]+)", cell).groups()
+    means = []
+    for name in (strategy, rival):
+        rows = _study(source).filter(
+            (pc.field("problem") == problem)
+            & (pc.field("n_labeled") == int(number_in(n_labeled)))
+            & (pc.field("batch_size") == int(number_in(batch_size)))
+            & (pc.field("strategy") == name)
+        )
+        if not len(rows):
+            raise FigureError(f"{source} has no draws of {name!r} in the cell {cell!r}.")
+        means.append((pc.mean(rows["accuracy"]).as_py(), rows["draw"].to_pylist()))
+    assert sorted(means[0][1]) == sorted(means[1][1]), "strategies share their draws"
+    return 100 * (means[0][0] - means[1][0])
+
+
+@functools.cache
+def _study(source: str) -> pa.Table:
+    columns = ["problem", "n_labeled", "batch_size", "strategy", "draw", "accuracy"]
+    return pq.read_table(ROOT / source, columns=columns)
 
 
 def number_in(text: str) -> float:
@@ -132,14 +170,17 @@ def number_in(text: str) -> float:
 
 @functools.cache
 def tables_of(source: str) -> list[Table]:
-    """Return the tables of a result, or of a page, where they are called by heading and summary."""
+    """Return the tables of a result, or of a page, where they are called by heading and summary.
+
+    The note of a page's table are the words before it.
+    """
     if source.endswith(".json"):
         return [Table(**table) for table in json.loads((RESULTS / source).read_text())["tables"]]
     return list(_tables_on((ROOT / source).read_text()))
 
 
 def _tables_on(page: str) -> Iterator[Table]:
-    heading = summary = ""
+    heading = summary = words = ""
     rows: list[list[str]] = []
     for line in [*page.splitlines(), ""]:
         if line.startswith("#"):
@@ -151,8 +192,10 @@ def _tables_on(page: str) -> Iterator[Table]:
         elif line.startswith("|"):
             rows.append([cell.strip(" *") for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
         elif rows:
-            yield Table(", ".join(filter(None, (heading, summary))), rows[0], rows[2:])
+            yield Table(", ".join(filter(None, (heading, summary))), rows[0], rows[2:], words)
             rows = []
+        elif line.endswith(":"):
+            words = line.rstrip(":")
 
 
 # --- pages ----------------------------------------------------------------------------------------------------
@@ -193,13 +236,18 @@ def _blank(found: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", found[0])
 
 
+def ties_of(name: str) -> list[Tie]:
+    """Return the ties of a page."""
+    source = WORDS_OF.get(name, name)
+    return [tie for tie in read_ties() if tie.page == source]
+
+
 def main() -> None:
     """Write every page that has a tie or a table."""
-    ties = read_ties()
-    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+    for path in (ROOT / "README.md", ROOT / "study" / "words.md", *(ROOT / "docs").rglob("*.md")):
         page = path.read_text()
         name = path.relative_to(ROOT).as_posix()
-        current = with_current_figures(page, [tie for tie in ties if tie.page == name])
+        current = with_current_figures(page, ties_of(name))
         if current != page:
             path.write_text(current)
             print(f"Wrote {name}.")

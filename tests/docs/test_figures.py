@@ -17,6 +17,7 @@ PAGES = [
     path.relative_to(ROOT).as_posix()
     for path in (
         ROOT / "README.md",
+        ROOT / "study" / "words.md",
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "docs/howto").glob("*.md")),
     )
@@ -42,7 +43,7 @@ def figures():
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_quote_what_was_measured_and_nothing_else(figures, page):
     text = (ROOT / page).read_text()
-    ties = [tie for tie in figures.read_ties() if tie.page == page]
+    ties = figures.ties_of(page)
     assert figures.with_current_figures(text, ties) == text, "run make docs"
     assert figures.untied(text, ties) == [], "tie it in docs/figures.toml; benchmarks/README.md tells how"
 
@@ -51,8 +52,22 @@ def test_the_words_of_the_page_of_benchmarks_quote_nothing_that_it_does_not_show
     import write_page  # noqa: PLC0415 - it is where the other script looks for its imports
 
     words = "\n\n".join((write_page.INTRODUCTION, write_page.LIMITS, write_page.GPU_LIMITS))
-    assert (
-        figures.untied(words, [tie for tie in figures.read_ties() if tie.page == "docs/benchmarks.md"]) == []
+    assert figures.untied(words, figures.ties_of("docs/benchmarks.md")) == []
+
+
+def test_the_page_of_the_study_has_the_words_with_their_figures(figures):
+    text = (ROOT / "docs" / "study.md").read_text()
+    assert figures.with_current_figures(text, figures.ties_of("docs/study.md")) == text, "run make docs"
+
+
+def test_how_far_strategies_are_apart_in_the_study_is_a_figure_too(figures):
+    where = ("study/results/logistic.parquet", "shuttle, 100 + 2,000", "min-margin", "random")
+    worst = figures.written("docs/study.md", "Logistic regression", "min-margin", "worst cell", "+.2f")
+    assert figures.written(*where, "+.2f") == worst
+    with pytest.raises(figures.FigureError) as error:
+        figures.written(where[0], "shuttle, 100 + 3", "min-margin", "random", ".1f")
+    assert str(error.value) == (
+        "study/results/logistic.parquet has no draws of 'min-margin' in the cell 'shuttle, 100 + 3'."
     )
 
 
