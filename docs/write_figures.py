@@ -223,12 +223,15 @@ def untied(text: str, ties: list[Tie]) -> list[str]:
     """Return the figures of a page that no tie accounts for, each with its line and the words around it."""
     sentences = TABLE.sub(_blank, text)
     sentences = NO_SENTENCE.sub(_blank, sentences)
-    known = [tie.found_in(text).span() for tie in ties]
+    found_ties = [(tie, tie.found_in(text)) for tie in ties]
+    plain = [found.span() for tie, found in found_ties if not tie.figures]
+    quoted = {found.start(hole + 1) for tie, found in found_ties for hole in range(len(tie.figures))}
     return [
         f"line {text.count(chr(10), 0, found.start()) + 1}: "
         + " ".join(text[max(found.start() - 40, 0) : found.end() + 20].split())
         for found in FIGURE.finditer(sentences)
-        if not any(start <= found.start() and found.end() <= end for start, end in known)
+        if found.start() not in quoted
+        and not any(start <= found.start() and found.end() <= end for start, end in plain)
     ]
 
 

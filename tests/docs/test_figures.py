@@ -131,6 +131,12 @@ def test_a_tie_accounts_for_the_figures_of_its_sentence_alone(figures):
     assert "13 s" in found
 
 
+def test_a_figure_beside_one_that_is_tied_is_not_tied_by_that(figures):
+    tie = figures.Tie("page.md", "It took {} s and 13 MB.", ((*SPEEDS, "loop", ".1f"),))
+    (found,) = figures.untied("It took 12 s and 13 MB.", [tie])
+    assert "13 MB" in found
+
+
 def test_a_sentence_that_is_gone_or_twice_there_is_named(figures):
     tie = figures.Tie("page.md", "It took {} s.", ((*SPEEDS, "loop", ".1f"),))
     for text, n_times in (("It takes 1 s.", 0), ("It took 1 s. It took 2 s.", 2)):
