@@ -81,6 +81,18 @@ def compare_engines(report: Report, quarter: Path, whole: Path, repeats: int) ->
             table.rows.append([engine, n_workers, *cells, figure(fixed), efficiency])
     report.add(table)
     report.curves["engines"] = found
+    batches = {runs[-1]["batch"] for by_workers in found.values() for runs in by_workers.values()}
+    report.goal(
+        "engines: all pick the same batch, to the bit",
+        "the same" if len(batches) == 1 else f"{len(batches)} batches",
+        met=len(batches) == 1,
+    )
+    spark, dask = (statistics.median(found[engine]["2"][-1]["seconds"]) for engine in ("spark", "dask"))
+    report.goal(
+        "engines: Spark at 0.8 or more of Dask's speed, two workers",
+        f"{dask / spark:.2f}",
+        met=dask / spark >= 0.8,
+    )
 
 
 def measure_contention(report: Report, whole: Path, repeats: int) -> float:

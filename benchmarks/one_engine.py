@@ -1,4 +1,4 @@
-"""Selections by one engine with so many workers, for `engines.py`; prints their seconds as JSON.
+"""Selections by one engine with so many workers, for `engines.py`; prints seconds and a hash of the batch as JSON.
 
 The process and all that it starts have as many cores as there are workers, so one worker is one core, whatever else
 an engine runs beside it. Each pool, a folder of Parquet files, is selected from several times, after a first time that
@@ -10,6 +10,7 @@ loads the libraries and compiled kernels everywhere.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -77,7 +78,8 @@ def main() -> None:
                 start = time.perf_counter()
                 batch = committee.select(pool, arguments.batch_size, **how)
                 taken.append(time.perf_counter() - start)
-            found.append({"rows": batch.manifest["pool"]["rows"], "seconds": taken})
+            picked = hashlib.sha256(batch.rows.tobytes() + batch.scores.tobytes()).hexdigest()
+            found.append({"rows": batch.manifest["pool"]["rows"], "seconds": taken, "batch": picked})
     print(json.dumps(found))
 
 
