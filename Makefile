@@ -195,6 +195,7 @@ docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and 
 	$(BIN)/python docs/write_help.py
 	$(BIN)/python docs/write_paper.py
 	$(BIN)/python docs/write_study.py
+	$(BIN)/python docs/write_published.py
 	$(BIN)/python benchmarks/write_rare_classes.py
 	$(BIN)/python benchmarks/write_page.py
 	$(BIN)/python docs/write_figures.py

@@ -47,6 +47,7 @@ ELSEWHERE = [
     (r"--install-completion", "tests/cli/test_manners.py", "changes the files of the user's shell"),
     (r"^minmargin reproduce", "make reproduce-quick", "minutes at best, hours on the real data"),
     (r"^minmargin study", "tests/cli/test_study.py", "needs the data"),
+    (r"^minmargin published", "tests/cli/test_published.py", "needs the data"),
     (
         r"^minmargin data (fetch|verify)|fetch_dataset\(",
         "tests/experiments/datasets",

@@ -29,6 +29,7 @@ from minmargin.cli import campaign_label_studio  # noqa: F401
 from minmargin.cli import strategies  # noqa: F401
 from minmargin.cli import reproduce  # noqa: F401
 from minmargin.cli import study  # noqa: F401
+from minmargin.cli import published  # noqa: F401
 from minmargin.cli import data  # noqa: F401
 from minmargin.cli import doctor  # noqa: F401
 # isort: on

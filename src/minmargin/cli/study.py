@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -14,14 +13,11 @@ from minmargin.checks import check_n_jobs
 from minmargin.cli.app import app
 from minmargin.cli.completion import complete_device
 from minmargin.cli.interruption import in_folder, interruption
-from minmargin.cli.options import split
+from minmargin.cli.options import parse_draws, parse_seconds, split
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.device import check_device
-from minmargin.errors import InputError
 from minmargin.execution import silent
-
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 
 # The leading \\b keeps the lines as they are, so that the example can be copied.
 _EXAMPLE = """\b
@@ -110,7 +106,7 @@ def study_command(
         check_problems(named or PROBLEMS),
         check_ways(split(ways) or [way for way in WAYS if way != "networks" or find_spec("torch")]),
         [strategy_named(name).name for name in split(strategies) or []] or None,
-        _draws(draws),
+        parse_draws(draws),
     )
     if page_only:
         told: dict[str, object] = {"results": [str(path) for path in join_parts(out)]}
@@ -123,7 +119,7 @@ def study_command(
                 out,
                 n_jobs=effective_n_jobs(check_n_jobs(n_jobs)),
                 device=check_device(device),
-                time_limit=None if time_limit is None else _seconds(time_limit),
+                time_limit=None if time_limit is None else parse_seconds(time_limit),
                 progress=silent if as_json else progress,
             )
         told = {
@@ -148,29 +144,3 @@ def study_command(
         typer.echo(json.dumps({**told, "page": str(page)}, indent=2))
     else:
         console.print(f"What they show: {page}")
-
-
-def _draws(text: str) -> range:
-    """Return the draws that FIRST:END or a number of draws stands for.
-
-    >>> _draws("5"), _draws("2:4")
-    (range(0, 5), range(2, 4))
-    """
-    found = re.fullmatch(r"(?:(\d+):)?(\d+)", text)
-    if found is None or int(found[1] or 0) >= int(found[2]):
-        raise InputError(
-            f"--draws {text} must be a number of draws, or a first draw and an end, such as 0:50."
-        )
-    return range(int(found[1] or 0), int(found[2]))
-
-
-def _seconds(text: str) -> float:
-    """Return the seconds of a time such as 90s, 9m or 2h.
-
-    >>> _seconds("90s"), _seconds("1.5m")
-    (90.0, 90.0)
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if found is None:
-        raise InputError(f"--time-limit {text} must be a number with s, m or h, such as 90s, 9m or 2h.")
-    return float(found[1]) * _UNITS[found[2]]

@@ -40,42 +40,46 @@ def _solve(
         tolerance: how much the conditions of an optimum may be violated.
     """
     n = len(weights)
-    highest, lowest, up, steps = -np.inf, np.inf, -1, 0
-    for t in range(n):
-        if weights[t] < most[t] and away[t] > highest:
-            highest, up = away[t], t
-        if weights[t] > least[t] and away[t] < lowest:
-            lowest = away[t]
-    while highest - lowest >= tolerance:
-        row = gram[up]
-        down, best = -1, 0.0
+    # Added to what is compared, so that a weight at its end never comes first: to branch on weights would be slower.
+    no_rise = np.where(weights < most, 0.0, -np.inf)
+    no_fall = np.where(weights > least, 0.0, np.inf)
+    row, other, step, steps = gram[0], gram[0], 0.0, 0
+    while True:
         for t in range(n):
-            slack = highest - away[t]
-            if slack > 0.0 and weights[t] > least[t]:
-                gain = slack * slack / max(2.0 - 2.0 * row[t], _LEAST_CURVATURE)
-                if gain > best:
-                    down, best = t, gain
+            away[t] -= step * (row[t] - other[t])
+        highest, up = -np.inf, -1
+        for t in range(n):
+            at = away[t] + no_rise[t]
+            if at > highest:
+                highest, up = at, t
+        row = gram[up]
+        # The gain of a pair is slack^2 / curvature; fractions are compared without dividing.
+        violated, down, square, curvature = 0.0, -1, 0.0, 1.0
+        for t in range(n):
+            slack = highest - (away[t] + no_fall[t])
+            if slack > 0.0:
+                violated = max(violated, slack)
+                curved = max(2.0 - 2.0 * row[t], _LEAST_CURVATURE)
+                if slack * slack * curvature > square * curved:
+                    down, square, curvature = t, slack * slack, curved
+        if violated < tolerance:
+            break
         rise, fall = most[up] - weights[up], weights[down] - least[down]
-        step = (highest - away[down]) / max(2.0 - 2.0 * row[down], _LEAST_CURVATURE)
-        step = min(step, rise, fall)
+        step = min((highest - away[down]) / curvature, rise, fall)
         # At its end, exactly: a weight that rounding keeps from it would count as free.
         weights[up] = weights[up] + step if step < rise else most[up]
         weights[down] = weights[down] - step if step < fall else least[down]
+        for t in (up, down):
+            no_rise[t] = 0.0 if weights[t] < most[t] else -np.inf
+            no_fall[t] = 0.0 if weights[t] > least[t] else np.inf
         other = gram[down]
-        highest, lowest, up = -np.inf, np.inf, -1
-        for t in range(n):
-            away[t] -= step * (row[t] - other[t])
-            if weights[t] < most[t] and away[t] > highest:
-                highest, up = away[t], t
-            if weights[t] > least[t] and away[t] < lowest:
-                lowest = away[t]
         steps += 1
     total, n_free = 0.0, 0
     for t in range(n):
         if least[t] < weights[t] < most[t]:
             total += away[t]
             n_free += 1
-    return (total / n_free if n_free else (highest + lowest) / 2), steps
+    return (total / n_free if n_free else highest - violated / 2), steps
 
 
 solve: Any = compiled(_solve)

@@ -108,7 +108,7 @@ def load_problem(folder: Path, name: str) -> Problem:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            X, y, names = (_read_array(archive, each, path) for each in ("X", "y", "names"))
+            X, y, names = (read_array(archive, each, path) for each in ("X", "y", "names"))
         _check_arrays(X, y, names)
     except (
         OSError,
@@ -125,7 +125,7 @@ def load_problem(folder: Path, name: str) -> Problem:
     return Problem(name, X, y, names)
 
 
-def _read_array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
+def read_array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
     """Return an array of a packed problem, whose size is known before it is unpacked."""
     size = archive.getinfo(f"{name}.npy").file_size
     if size > _LARGEST_ARRAY:
