@@ -179,7 +179,10 @@ def _list_areas(areas: Areas) -> str:
 
 def _bands(areas: Areas, cell: Cell, strategy: str) -> str:
     found = summarize(areas.of(cell, strategy))
-    return "" if not found.n_draws else f"{found.mean:.4f} ± {found.deviation:.4f} ({found.n_draws})"
+    if not found.n_draws:
+        return ""
+    around = f" ± {found.deviation:.4f}" if found.n_draws > 1 else ""
+    return f"{found.mean:.4f}{around} ({found.n_draws})"
 
 
 def _of_alpbench(curves: Sequence[Curve]) -> list[str]:
