@@ -62,9 +62,9 @@ def test_time_that_is_up_ends_a_run(packed, tmp_path):
 
 def test_draw_0_of_everything_comes_first_and_what_takes_long_before_what_does_not(packed, tmp_path):
     tasks = plan(Wanted("rebenchmark", ("phoneme",)), packed, [], tmp_path)
-    assert len(tasks) == 10 * 3 * 8
+    assert len(tasks) == 10 * 3 * 9
     assert [task.draw for task in tasks] == sorted(task.draw for task in tasks)
-    assert (tasks[0].strategy, tasks[23].strategy) == ("spread", "random")
+    assert (tasks[0].strategy, tasks[26].strategy) == ("spread", "random")
     ours = plan(Wanted("alpbench", ("satimage",), draws=range(1)), packed, [], tmp_path)
     assert len(ours) == 3 * (7 + 8 + 7)
     assert {(task.n_labeled, task.batch_size) for task in ours} == {(30, 10), (100, 50), (300, 200)}
@@ -103,7 +103,7 @@ def test_results_of_other_rows_are_refused(whole, packed, tmp_path):
     other = Rows("phoneme", few.X + 1, few.y).fingerprint
     with pytest.raises(InputError) as caught:
         plan(WANTED._replace(problems=("phoneme",)), tmp_path, read_curves(whole), whole)
-    rules = "test 0.4, K=25, slope on the labeled rows"
+    rules = "their draws, test 0.4, K=25, slope on the labeled rows"
     assert str(caught.value) == (
         f"Set 'phoneme' was played by other rules in {str(whole)!r} (rows {few.fingerprint}, {rules}; "
         f"now: rows {other}, {rules}). Use another folder."

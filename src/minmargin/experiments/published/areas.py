@@ -57,8 +57,12 @@ class Areas:
 
     def of(self, cell: Cell, strategy: str) -> Floats:
         """Return (R,) the areas of a strategy in a cell, by draw; none where it has not played."""
-        found = self._found.get((cell, strategy), {})
+        found = self.by_draw(cell, strategy)
         return np.array([found[draw] for draw in sorted(found)])
+
+    def by_draw(self, cell: Cell, strategy: str) -> dict[int, float]:
+        """Return the areas of a strategy in a cell, by the number of the draw."""
+        return self._found.get((cell, strategy), {})
 
     def difference(self, first: tuple[Cell, str], second: tuple[Cell, str]) -> Difference:
         """Return the mean paired difference, over the draws that both have played."""

@@ -2,7 +2,9 @@
 
 Their rules, as the paper and their code have them:
 
-- 40% of the rows are test rows, drawn by chance, not by class, anew in each draw; 20 of the others are labeled.
+- 40% of the rows are test rows, drawn by chance, not by class, anew in each draw; 20 of the others are labeled. A draw
+  is a seed, and their sets have the rows of our files in the same order: so these are their very draws, and the first
+  curves of their logs come out to the row.
 - Columns are scaled to mean 0 and variance 1 over the training rows, the unlabeled ones among them.
 - The model is SVC(kernel="rbf", gamma="auto", C=1), and so is what strategies ask.
 - One label at a time is bought until all training rows are labeled. After each, the model is trained anew.
@@ -21,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.errors import InputError
 from minmargin.experiments.published.asking import ask
 from minmargin.experiments.published.curves import Curve, Task
 from minmargin.experiments.published.machine import Floats, Machine, RowNumbers
@@ -38,14 +41,16 @@ N_DRAWS = 10
 TEST_SHARE = 0.4
 N_MEMBERS = 25
 
+#: Their sampler by chance takes the training rows in the order in which they were shuffled.
+THEIR_RANDOM = "random+theirs"
 #: Their core-set measures Euclidean distances, and our k-centers angles.
 EUCLIDEAN = "k-centers+euclidean"
 #: Those that look at no model: one order of the pool serves all rounds.
-WITHOUT_MODELS = ("random", "k-centers", EUCLIDEAN)
+WITHOUT_MODELS = ("random", THEIR_RANDOM, "k-centers", EUCLIDEAN)
 STRATEGIES = (*WITHOUT_MODELS, "margin", "badge", "min-margin", "committee", "spread")
 _COMPARING = ("k-centers", "badge", "spread")
 
-RULES = f"test {TEST_SHARE}, K={N_MEMBERS}, slope on the labeled rows"
+RULES = f"their draws, test {TEST_SHARE}, K={N_MEMBERS}, slope on the labeled rows"
 
 
 class Dealt(NamedTuple):
@@ -57,14 +62,18 @@ class Dealt(NamedTuple):
 
 
 def deal(rows: Rows, draw: int) -> Dealt:
-    """Return the rows of a draw, which all strategies and batch sizes share."""
-    seeds = np.random.SeedSequence([zlib.crc32(f"{TABLE}/{rows.name}".encode()), draw])
-    rng = np.random.default_rng(seeds)
+    """Return the rows of a draw, which all strategies and batch sizes share: those of their seed with that number."""
+    order = np.arange(len(rows.y))
+    np.random.default_rng(draw).shuffle(order)
     n_train = int(len(rows.y) * (1 - TEST_SHARE))
-    order = rng.permutation(len(rows.y))
-    while len(np.unique(rows.y[order[:N_LABELED]])) == 1:  # nothing can be learned from one class
-        order = rng.permutation(len(rows.y))
-    return Dealt(order[:n_train], order[n_train:], int(seeds.generate_state(1)[0]))
+    train, test = order[:n_train], order[n_train:]
+    np.random.default_rng(draw).shuffle(train)
+    if len(np.unique(rows.y[train[:N_LABELED]])) == 1:
+        raise InputError(
+            f"In draw {draw} of {rows.name}, all labeled rows have one class. Play another draw."
+        )
+    seeds = np.random.SeedSequence([zlib.crc32(f"{TABLE}/{rows.name}".encode()), draw])
+    return Dealt(train, test, int(seeds.generate_state(1)[0]))
 
 
 def rules_of(rows: Rows) -> str:
@@ -112,6 +121,8 @@ def _order_once(strategy: str, machine: Machine, X: Floats, seed: int) -> RowNum
     """Return all rows of the pool in the order in which a strategy that asks no model picks them."""
     if strategy == EUCLIDEAN:
         return _order_by_distance(machine)
+    if strategy == THEIR_RANDOM:
+        return np.sort(machine.pool)
     pool = np.sort(machine.pool)
     told = np.zeros((len(pool), 2))
     compared = strategy in _COMPARING
