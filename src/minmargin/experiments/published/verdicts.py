@@ -12,7 +12,7 @@ from minmargin.experiments.published import alpbench, rebenchmark
 from minmargin.experiments.published.areas import Areas, Cell
 from minmargin.experiments.published.curves import Curve
 from minmargin.experiments.published.hypotheses import ALIKE, HYPOTHESES, NEAR
-from minmargin.experiments.published.theirs import REBENCHMARK
+from minmargin.experiments.published.theirs import REBENCHMARK, REBENCHMARK_DRAWS
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "open"]
 
@@ -29,8 +29,13 @@ def judge(curves: Sequence[Curve]) -> dict[str, Verdict]:
     return {each.name: _CHECKS[each.name](curves) for each in HYPOTHESES}
 
 
+def their_draws(curves: Sequence[Curve]) -> list[Curve]:
+    """Return the curves of the draws that their means are of."""
+    return [curve for curve in curves if curve.task.draw < REBENCHMARK_DRAWS]
+
+
 def _near(curves: Sequence[Curve]) -> Verdict:
-    areas = Areas(curves, rebenchmark.TABLE, "theirs")
+    areas = Areas(their_draws(curves), rebenchmark.TABLE, "theirs")
     away = {}
     for (problem, strategy), reported in REBENCHMARK.items():
         found = areas.of(_cell(problem, 1), strategy)
