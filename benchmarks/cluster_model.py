@@ -1,8 +1,9 @@
 """How long a cluster takes, what moves to the driver and what it costs: a simulation of pools of 1e9 to 1e11 rows.
 
 Workers take fragments one after the other, and take as long as their rows, or as storage lets them have the bytes.
-Whatever a fragment keeps goes to the driver, which takes results in one at a time. With all engines but Spark,
-fragments that are given out later know how far the line has come, and send back less. Workers differ, some are slow,
+Whatever a fragment keeps goes to the driver, which takes results in one at a time. Fragments that are given out later
+know how far the line has come, and send back less; Spark is given 4,096 of them at once. (That it waits for the last
+of these is not part of the model.) Workers differ, some are slow,
 and some are lost: their fragment is given out again, and a new worker comes after a while. What a fragment takes on
 each engine was measured by `engines.py`, and so was what the driver does.
 
@@ -25,6 +26,7 @@ import numpy as np
 from measuring import Report, Table, arguments_of, figure
 
 FRAGMENT_ROWS = 1 << 20
+SPARKS = 1 << 12  # fragments that Spark is given at once
 MEASURED = Path(__file__).with_name("results") / "epyc" / "engines.json"
 
 
@@ -62,7 +64,7 @@ class Cluster:
         task: what an engine adds to each fragment.
         fixed: what a selection takes whatever the pool.
         merge: what the driver takes for a result, and for each row in it.
-        tells: whether fragments that are given out later know how far the line has come.
+        at_once: how many fragments are given out together: they know how far the line had come before.
         storage: bytes a second that it gives to all workers together.
         spread: of the logarithm of a fragment's time.
         slow: the share of workers that are slow, and how many times as long they take.
@@ -75,7 +77,7 @@ class Cluster:
     task: float = 0.0
     fixed: float = 0.0
     merge: tuple[float, float] = (0.0, 0.0)
-    tells: bool = True
+    at_once: int = 1
     storage: float = math.inf
     spread: float = 0.0
     slow: tuple[float, float] = (0.0, 1.0)
@@ -114,6 +116,7 @@ def simulate(job: Job, cluster: Cluster, seed: int = 0) -> Outcome:
     free = [(cluster.fixed, worker) for worker in range(cluster.workers)]
     running: list[tuple[float, int, int, int]] = []
     driver_free, merged_rows, to_driver, finished, lost = cluster.fixed, 0, 0.0, 0, 0
+    given = told = 0
     while waiting or running:
         if waiting and free and (not running or free[0][0] <= running[0][0]):
             start, worker = heapq.heappop(free)
@@ -125,7 +128,10 @@ def simulate(job: Job, cluster: Cluster, seed: int = 0) -> Outcome:
                 continue
             _, n_rows = waiting.popleft()
             taken = cluster.task + pace[worker] * _scan_seconds(job, cluster, n_rows, rng)
-            kept = _kept(job, n_rows, merged_rows if cluster.tells else 0)
+            if given % cluster.at_once == 0:
+                told = merged_rows
+            given += 1
+            kept = _kept(job, n_rows, told)
             heapq.heappush(running, (min(start + taken, dies[worker]), worker, n_rows, kept))
             continue
         end, worker, n_rows, kept = heapq.heappop(running)
@@ -182,7 +188,7 @@ def measured_cluster(measured: dict[str, Any], engine: str, workers: int) -> Clu
         task=max(own[0] - local[0], 0.0),
         fixed=own[1],
         merge=(few["seconds"], per_row),
-        tells=engine != "spark",
+        at_once=SPARKS if engine == "spark" else 1,
     )
 
 
@@ -244,7 +250,7 @@ def forecast(report: Report, measured: dict[str, Any], dollars: float, *, quick:
             job = Job(rows, bytes_a_row=measured["curves"]["bytes of a row"])
             cluster = replace(rough, workers=workers)
             outcome = simulate(job, cluster)
-            without = simulate(job, replace(cluster, tells=False))
+            without = simulate(job, replace(cluster, at_once=SPARKS))
             table.rows.append(
                 [
                     f"1e{math.log10(rows):.0f}",

@@ -18,7 +18,7 @@ CLUSTERS = st.builds(
     task=st.floats(0, 1),
     fixed=st.floats(0, 10),
     merge=st.tuples(st.floats(0, 1e-3), st.floats(0, 1e-6)),
-    tells=st.booleans(),
+    at_once=st.sampled_from([1, 3, 100]),
     spread=st.floats(0, 1),
     slow=st.tuples(st.floats(0, 0.5), st.floats(1, 5)),
     lifetime=st.just(float("inf")) | st.floats(2_000, 1e5),
@@ -74,7 +74,7 @@ def test_lost_workers_cost_time_and_are_replaced() -> None:
 def test_fragments_that_know_more_send_less() -> None:
     job = Job(10**8, batch=1_000, bytes_a_kept_row=40.0)
     cluster = Cluster(4, rows_a_second=1e6)
-    told, untold = (simulate(job, replace(cluster, tells=tells)).to_driver for tells in (True, False))
+    told, untold = (simulate(job, replace(cluster, at_once=at_once)).to_driver for at_once in (1, 1 << 20))
     assert untold == job.n_fragments * 1_000 * 40.0
     assert told < untold / 8
 

@@ -17,7 +17,7 @@ import minmargin as mm
 from brute_force import made
 from minmargin.pools import memory
 from minmargin.scan import fragments
-from minmargin.scan.engines import resolve_execution
+from minmargin.scan.engines import resolve_execution, spark
 from minmargin.strategies import BUILT_IN
 
 
@@ -54,6 +54,12 @@ def settings_of(strategy):
 def test_strategies(strategy, cluster, committee, files, picked_here):
     there = committee.select(files, 40, engine=cluster.engine, **settings_of(strategy))
     assert_same(there, picked_here(strategy))
+
+
+def test_spark_is_given_pieces_in_several_runs(spark_cluster, committee, files, picked_here, monkeypatch):
+    monkeypatch.setattr(spark, "_AT_ONCE", 3)
+    there = committee.select(files, 40, engine=spark_cluster.engine, **settings_of("min-margin"))
+    assert_same(there, picked_here("min-margin"))
 
 
 class Losing:

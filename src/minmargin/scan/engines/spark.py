@@ -1,4 +1,4 @@
-"""Spark: a data frame of pieces of work, mapped as Arrow batches; works with Spark Connect too.
+"""Spark: a data frame with a row for each piece of work, mapped as Arrow batches; works with Spark Connect too.
 
 Spark runs what lost executors had again. Results come as bytes, since that is what data frames hold.
 """
@@ -6,10 +6,11 @@ Spark runs what lost executors had again. Results come as bytes, since that is w
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +20,36 @@ from minmargin.errors import MissingExtraError
 from minmargin.execution import Item, Result
 
 _COLUMN = "content"
+# Pieces of work that are given out together. They all go to every worker, some hundred bytes each, and their results
+# are held here together. Those that come later know what came of the ones before.
+_AT_ONCE = 1 << 12
+
+
+def _run_at_once(session: Any, fn: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    # The pieces are ours, and so are the results: they were pickled on the other side of this function.
+    pieces = [pickle.dumps(item) for item in items]
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0):
+                result = pickle.dumps(fn(pickle.loads(pieces[number.as_py()])))  # noqa: S301 - see above
+                yield pa.record_batch([pa.array([result], pa.binary())], names=[_COLUMN])
+        keep_libraries()
+
+    # The pieces go with the function: a range is in as many partitions as it is asked for at once. Rows that are made
+    # here would be shuffled into them first, in a stage of its own, which takes half a second.
+    numbers = session.range(0, len(pieces), 1, len(pieces))
+    # All results at once: to fetch them one by one, Spark would work on one piece after the other.
+    results = numbers.mapInArrow(work, f"{_COLUMN} binary").toArrow()
+    for result in results[_COLUMN]:
+        yield pickle.loads(result.as_py())  # noqa: S301 - see above
 
 
 def keep_libraries() -> None:
     """Hide what is in memory now from the garbage collector, once in a process.
 
-    After every task, Spark has its Python workers collect garbage. With all libraries loaded, that goes through a
-    quarter of a million objects that are no garbage, and takes about as long as a fragment.
+    After every task, Spark has its Python workers collect garbage. With all libraries loaded, that goes through
+    hundreds of thousands of objects that are no garbage.
     """
     if not gc.get_freeze_count():
         gc.collect()
@@ -51,21 +75,9 @@ class SparkEngine:
         """Return fn of every item, in any order."""
         session = self.session or self._make_session()
         try:
-            # The pieces are ours, and so are the results: they were pickled on the other side of this function.
-            pieces = [(pickle.dumps(item),) for item in items]
-            frame = session.createDataFrame(pieces, f"{_COLUMN} binary").repartition(max(len(pieces), 1))
-
-            def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-                for batch in batches:
-                    for piece in batch.column(0):
-                        result = pickle.dumps(fn(pickle.loads(piece.as_py())))  # noqa: S301 - see above
-                        yield pa.record_batch([pa.array([result], pa.binary())], names=[_COLUMN])
-                keep_libraries()
-
-            # All at once: to fetch them one by one, Spark would work on one after the other.
-            results = frame.mapInArrow(work, f"{_COLUMN} binary").toArrow()
-            for result in results[_COLUMN]:
-                yield pickle.loads(result.as_py())  # noqa: S301 - see above
+            remaining = iter(items)
+            while some := list(itertools.islice(remaining, _AT_ONCE)):
+                yield from _run_at_once(session, fn, some)
         finally:
             if self.session is None:
                 session.stop()
