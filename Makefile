@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults fuzz lint format bench bench-quick bench-clusters docs site notebooks environments clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults fuzz lint format bench bench-quick bench-billion bench-clusters docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -181,6 +181,9 @@ bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, keep the 
 
 bench-quick: $(VENV)/installed-torch  ## run every benchmark on small sizes, in about two minutes
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --quick || exit 1; done
+
+bench-billion: $(VENV)/installed-dev  ## select from a billion rows, and from 13 GB of Parquet, beside an oracle (half an hour)
+	$(BIN)/python benchmarks/billion.py --json build/bench/billion.json
 
 bench-clusters: .venv-clusters/installed  ## measure Dask, Ray and Spark, and check the model of large clusters (needs Java)
 	rm -rf build/bench-clusters

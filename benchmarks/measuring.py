@@ -91,6 +91,11 @@ def peak_memory() -> int:
     return _of_status("VmHWM")
 
 
+def resident_memory() -> int:
+    """Return the bytes that are resident in this process now."""
+    return _of_status("VmRSS")
+
+
 def peak_address_space() -> int:
     """Return the most bytes of addresses that this process had: what RLIMIT_AS limits, touched or not."""
     return _of_status("VmPeak")

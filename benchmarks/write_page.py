@@ -21,7 +21,7 @@ SHOWN = "epyc"  # the machine whose results are shown in full
 ON_A_GPU = "gpu"  # a machine that has this result is shown as one with a GPU
 ORDER = (
     *("score", "fit", "solver", "choose_c", "networks", "parquet", "topb", "scaling"),
-    *("memory", "bounds", "spread", "peers", "import_time", "audit", ON_A_GPU),
+    *("memory", "bounds", "billion", "spread", "peers", "import_time", "audit", ON_A_GPU),
 )
 ONE_RUN = timedelta(days=1)  # results of one machine that are no further apart belong together
 MNIST = PAGE.parents[1] / "paper" / "results" / "mnist.json"  # how long the paper's experiment took on a GPU
