@@ -9,7 +9,7 @@ from minmargin.compute import models
 from minmargin.hashes import hash_rows
 
 _HASH = 16  # multiplications that take as long as numpy takes to hash a row
-_TILE = 1 << 16  # rows whose hashes are made at a time
+_TILE = 1 << 15  # rows whose hashes are made at a time: they stay in the cache
 
 
 def noisy_rows(
@@ -20,12 +20,11 @@ def noisy_rows(
     Also return the hashes. They are those of `hashes.hash_rows` with this key.
     """
     first, last = np.uint64(least), np.uint64(below - 1)
-    if len(run) * _HASH <= models.SMALL_WORK:
-        rows = np.arange(run.start, run.stop)
-        bits = hash_rows(key, rows)
-        near = np.flatnonzero((bits >= first) & (bits <= last))
-        return rows[near], bits[near]
-    from minmargin.compute.cpu.noise import hashes_between  # noqa: PLC0415 - imports numba
+    # A pool has as many rows as the number of its last: runs of a large one are short, but many.
+    if run.stop * _HASH <= models.SMALL_WORK:
+        hashes_between = _hashes_by_numpy
+    else:
+        from minmargin.compute.cpu.noise import hashes_between  # noqa: PLC0415 - imports numba
 
     found, places = [], np.empty(_TILE, dtype=np.int64)
     for start in run[::_TILE]:
@@ -33,3 +32,13 @@ def noisy_rows(
         found.append(places[:n_found].copy())
     rows = np.concatenate(found)
     return rows, hash_rows(key, rows)
+
+
+def _hashes_by_numpy(
+    key: np.uint64, start: int, stop: int, least: np.uint64, most: np.uint64, rows: NDArray[np.int64]
+) -> int:
+    """Write the rows start..stop-1 whose hashes are not below `least` or above `most`. Return how many they are."""
+    bits = hash_rows(key, np.arange(start, stop))
+    near = np.flatnonzero((bits >= least) & (bits <= most))
+    rows[: len(near)] = start + near
+    return len(near)
