@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
 ROW_GROUP = 1 << 20  # pyarrow's own default
@@ -33,7 +34,11 @@ def write_files(
 ) -> list[str]:
     """Write files of `n_rows` normal float32 rows each, with pyarrow's usual settings; return their paths."""
     schema = pa.schema([(f"f{i}", pa.float32()) for i in range(n_features)])
-    open_writer = {".parquet": pq.ParquetWriter, ".csv": pyarrow.csv.CSVWriter}[suffix]
+    open_writer = {
+        ".parquet": pq.ParquetWriter,
+        ".csv": pyarrow.csv.CSVWriter,
+        ".feather": _feather_writer,
+    }[suffix]
     paths = [str(folder / f"part-{i:03d}{suffix}") for i in range(n_files)]
     for seed, path in enumerate(paths):
         rng = np.random.default_rng(seed)
@@ -43,3 +48,8 @@ def write_files(
                 columns = [rng.standard_normal(n, dtype=np.float32) for _ in range(n_features)]
                 writer.write_table(pa.table(columns, schema=schema))
     return paths
+
+
+def _feather_writer(path: str, schema: pa.Schema) -> pa.ipc.RecordBatchFileWriter:
+    """Return a writer that compresses as `pyarrow.feather` does by itself."""
+    return pa.ipc.new_file(path, schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
