@@ -28,6 +28,7 @@ from minmargin.pools.fragments import Fragment, check_divisible, read
 from minmargin.pools.stream import StreamPool
 from minmargin.properties import cached_property
 from minmargin.scan import sizes
+from minmargin.scan.ahead import one_ahead
 from minmargin.scan.engines import run_locally
 from minmargin.scan.noise import NoisyBlocks
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
@@ -352,7 +353,8 @@ class Scan:
         )
         n_decided = 0
         execution.progress("scanning", 0, pool.n_rows)
-        chunks = pool.chunks(self.matched.kinds, execution.chunk_size)
+        # Noise is looked at in this thread, which would otherwise read: both take long, and neither needs the other.
+        chunks = one_ahead(pool.chunks(self.matched.kinds, execution.chunk_size))
         try:
             for part in run_locally(work, noisy.of(chunks), effective_n_jobs(execution.n_jobs)):
                 n_decided += part.decided
