@@ -16,11 +16,12 @@ of address space (`RLIMIT_AS`), as in [benchmarks/bounds.py](../benchmarks/bound
 same rows made on the fly, to the bit. Here no row repeats another, so distinct rows are any rows.
 
     python benchmarks/billion.py [--quick] [--rows 1e9] [--disk 2e8] [--parts stream,parquet] [--folder DIR]
-        [--oracle DIR] [--json FILE]
+        [--oracle DIR] [--found DIR] [--json FILE]
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import time
@@ -52,22 +53,27 @@ def main() -> None:
         parts=("stream,parquet", "which parts"),
         folder=(None, "where to write the files; by default where temporary files go"),
         oracle=(None, "a folder that holds what billion_oracle.py has found, or shall"),
+        found=(None, "a folder that holds what was measured before, or shall: it is not measured again"),
     )
     if arguments.quick:
         arguments.rows, arguments.disk = 2_000_000, 1_000_000
     report = Report(__file__, __doc__, arguments)
     with folder_for_pools(arguments.folder) as folder:
         if "stream" in arguments.parts:
-            grow(report, int(arguments.rows), folder, arguments.oracle or folder)
+            grow(report, int(arguments.rows), arguments.found or folder, arguments.oracle or folder)
         if "parquet" in arguments.parts:
-            on_disk(report, int(arguments.disk), folder)
+            on_disk(report, int(arguments.disk), arguments.found or folder, folder)
     report.write()
 
 
-def select(*pool: object, way: str, **settings: Any) -> dict[str, Any]:
-    """Return what a selection took in a process of its own, and its batch."""
-    options = [part for name, value in settings.pop("options", {}).items() for part in (name, value)]
-    return in_own_process("one_stream.py", *pool, "--way", way, *options, **settings)
+def select(*pool: object, way: str, to: Path, repeats: int = 1, **settings: Any) -> dict[str, Any]:
+    """Return what a selection took in a process of its own; its batch and that are kept in files called `to`."""
+    known = to.with_suffix(".json")
+    if not known.exists():
+        options = ("--way", way, "--repeats", repeats, "--batch", to.with_suffix(".npz"))
+        known.parent.mkdir(parents=True, exist_ok=True)
+        known.write_text(json.dumps(in_own_process("one_stream.py", *pool, *options, **settings)))
+    return json.loads(known.read_text())
 
 
 def grow(report: Report, largest: int, folder: Path, oracle: Path) -> None:
@@ -93,13 +99,13 @@ def grow(report: Report, largest: int, folder: Path, oracle: Path) -> None:
     for way in WAYS:
         found = []
         for n_rows in sizes:
-            options = {"--repeats": 5 if n_rows <= 10_000_000 else 1, "--batch": folder / f"{way}.npz"}
-            found.append(select(f"generated:{n_rows}", way=way, options=options))
+            to, repeats = folder / f"{way}-{n_rows}", 5 if n_rows <= 10_000_000 else 1
+            found.append(select(f"generated:{n_rows}", way=way, to=to, repeats=repeats))
             table.rows.append(row_of(way, found[-1]))
         taken, resident = [each["seconds"] for each in found], found[-1]["resident"]
         fixed, exponent = fit_power(sizes, taken)
         report.curves[way] = {"sizes": sizes, "seconds": taken, "exponent": exponent, "resident": resident}
-        same, apart = compare(folder / f"{way}.npz", way, largest, oracle)
+        same, apart = compare(folder / f"{way}-{largest}.npz", way, largest, oracle)
         checks.rows.append([way, f"{largest:,}", "yes" if same else "no", f"{apart:.1e} at most"])
         growth = found[-1]["peak"] / found[0]["peak"]
         at_tenths = f"resident at each tenth {min(resident) / 1e6:.0f} to {max(resident) / 1e6:.0f} MB"
@@ -154,14 +160,22 @@ def compare(batch: Path, way: str, n_rows: int, oracle: Path) -> tuple[bool, flo
         return same, float(np.abs(found["scores"] - answer.scores).max()) if same else np.inf
 
 
-def on_disk(report: Report, n_rows: int, folder: Path) -> None:
+def on_disk(report: Report, n_rows: int, kept: Path, folder: Path) -> None:
     """Add the table of the pool on disk, inside a limit of memory."""
-    start = time.perf_counter()
-    paths = write_pool(folder, n_rows)
-    written = time.perf_counter() - start
-    n_bytes = sum(path.stat().st_size for path in paths)
+    about = kept / f"parquet-{n_rows}.json"
+    paths: list[Path] = []
+    if not about.exists():
+        start = time.perf_counter()
+        paths = write_pool(folder, n_rows)
+        written = {
+            "seconds": time.perf_counter() - start,
+            "bytes": sum(path.stat().st_size for path in paths),
+        }
+        about.parent.mkdir(parents=True, exist_ok=True)
+        about.write_text(json.dumps(written))
+    written = json.loads(about.read_text())
     table = Table(
-        f"{n_rows:,} x {N_FEATURES} rows in Parquet, {n_bytes / 1e9:.1f} GB, inside 1 GB of address space",
+        f"{n_rows:,} x {N_FEATURES} rows in Parquet, {written['bytes'] / 1e9:.1f} GB, inside 1 GB of address space",
         [
             "way",
             "seconds",
@@ -171,8 +185,8 @@ def on_disk(report: Report, n_rows: int, folder: Path) -> None:
             "peak resident, MB",
             "the batch",
         ],
-        note=f"Writing the {len(paths)} files took {written:.0f} s. They do not fit into the page cache beside what "
-        "else it holds, so part of them is read from disk each time.",
+        note=f"Writing the {N_FILES} files took {written['seconds']:.0f} s. They are read soon after, partly from the "
+        "page cache and partly from disk.",
     )
 
     def limited() -> None:
@@ -180,17 +194,12 @@ def on_disk(report: Report, n_rows: int, folder: Path) -> None:
 
     goals = []
     for way in WAYS:
-        files = {kind: folder / f"{way}-{kind}.npz" for kind in ("stream", "parquet")}
         like = "min-margin" if way == "distinct" else way  # on disk no row is repeated
-        select(f"generated:{n_rows}", way=like, options={"--batch": files["stream"]})
-        found = select(
-            *paths,
-            way=way,
-            options={"--batch": files["parquet"]},
-            preexec_fn=limited,
-            env=os.environ | RESERVES_NOTHING,
-        )
-        with np.load(files["stream"]) as one, np.load(files["parquet"]) as other:
+        made = kept / f"{like}-made-{n_rows}"
+        select(f"generated:{n_rows}", way=like, to=made)
+        read = kept / f"{way}-parquet-{n_rows}"
+        found = select(*paths, way=way, to=read, preexec_fn=limited, env=os.environ | RESERVES_NOTHING)
+        with np.load(made.with_suffix(".npz")) as one, np.load(read.with_suffix(".npz")) as other:
             same = all(np.array_equal(one[name], other[name]) for name in ("rows", "scores"))
         taken = found["seconds"]
         table.rows.append(

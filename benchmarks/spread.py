@@ -98,8 +98,10 @@ class Finish(NamedTuple):
 FINISHES = (Finish(4_000, 1_000, 64, 10, 0.3), Finish(200_000, 50_000, 54, 2, 120.0, 10.0))
 
 
-BYTES_OF_A_DRAWN_ROW = bounds.BYTES_OF_A_ROW + 16  # and a key
+# The last line of the formula in docs/scale.md, as it is for `spread`; fitted to the points below.
 OVERSAMPLE = 4
+TIMES_THE_DRAWN = 6.0
+BYTES_OF_A_CLASS = 12  # of a gradient, and of class scores while they are made
 
 
 class Point(NamedTuple):
@@ -114,9 +116,9 @@ class Point(NamedTuple):
         """Return the peak, in bytes, by the formula of docs/scale.md."""
         n_jobs = os.cpu_count() or 1
         alike = bounds.Point(self.rows, self.features, generated.CHUNK_SIZE, self.batch, n_jobs)
-        of_drawn = BYTES_OF_A_DRAWN_ROW + 4 * (self.features + 1) + 8 * self.classes
-        more = OVERSAMPLE * of_drawn - bounds.BYTES_OF_A_ROW
-        return alike.predicted() + bounds.TIMES_THE_BATCH * self.batch * more
+        of_drawn = bounds.BYTES_OF_A_ROW + 4 * (self.features + 1) + BYTES_OF_A_CLASS * self.classes
+        last_line = bounds.TIMES_THE_BATCH * self.batch * bounds.BYTES_OF_A_ROW
+        return alike.predicted() - last_line + TIMES_THE_DRAWN * OVERSAMPLE * self.batch * of_drawn
 
 
 POINTS = (

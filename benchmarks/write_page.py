@@ -78,7 +78,6 @@ one, the same code gave 81.7% and, two minutes later, 75.8%."""
 BY_ITSELF = """\
 This was measured by itself, at another time than the first of the page, and the machine may have had other work, too:
 ratios are what counts."""
-OF_SPREAD = " Where rows have few features, the formula for memory says too much."
 
 
 def page_of(results: dict[str, list[dict[str, Any]]]) -> str:
@@ -120,8 +119,7 @@ def since(result: dict[str, Any], first: dict[str, Any]) -> list[str]:
     """Return what must be said of a result that is not from the run of the first one."""
     if beside(result, first):
         return []
-    more = OF_SPREAD if result["name"] == "spread" else ""
-    return [BY_ITSELF + more, machine_lines(result), *([goals([result])] if result["goals"] else [])]
+    return [BY_ITSELF, machine_lines(result), *([goals([result])] if result["goals"] else [])]
 
 
 def whole_experiment() -> dict[str, Any]:
