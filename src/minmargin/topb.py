@@ -12,15 +12,18 @@ row below the last place of all is dismissed by no one, so it is kept or counted
 A running threshold, the B-th best seen so far, dismisses nearly every row by one comparison. What
 else is known of a row (its id, its reasons) is its *details*: asked for only if the row survives.
 
-The *cut* is a score that no pick exceeds, as far as is known while the pool is being read. Exact scores give it late.
-What a rough look is certain of gives nearly the same at once: if B rows, of B keys where rows must be distinct, have
-scores that are not above some value, no row above it is needed. Every thread lowers the cut with what it finds, and
+The *cut* is a place that no pick is behind, as far as is known while the pool is being read. Exact scores give it late.
+What a rough look is certain of gives nearly the same at once. A row whose score is at most u is not behind the place
+(u, its tie hash, its number). So if B rows, of B keys where rows must be distinct, are not behind some place, no row
+behind it is needed. Where scores are votes, thousands of rows have the score of the last pick, and a rough look mostly
+knows it exactly: then hashes alone tell which of them are needed. Every thread lowers the cut with what it finds, and
 asks for it only when it needs it.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -175,13 +178,6 @@ class TopB:
             wanted *= 2  # where rows are mostly copies, more are needed
         return keys(in_line)
 
-    def not_behind(self, first_row: int, near: Near) -> NDArray[np.bool_]:
-        """Return (n,) which rows, by what is known of their scores, need not be behind the last place."""
-        if self.last_place is None or not len(near.places):
-            return np.ones(len(near.places), dtype=bool)
-        rows = first_row + near.places
-        return _precedes(near.lower, self.seeds.ties(rows), rows, self.last_place)
-
     def merge(self, other: TopB) -> None:
         """Take in what another TopB of the same run has kept."""
         self.pass_over(other._passed)
@@ -280,72 +276,75 @@ def _precedes(
 
 
 class Cut:
-    """A score that the `size` lowest rows do not exceed; infinite until anything is known.
+    """A place that the `size` lowest rows are not behind; its score is infinite until anything is known.
 
     Args:
         size: B; None if every row is needed.
-        score: what is known already.
+        seeds: where ties are broken; None if nothing is ever taken in.
+        score: a score that these rows do not exceed, if one is known already.
+        last_place: a place that they are not behind, if one is known already.
+        distinct: whether rows of the same key count once.
     """
 
-    def __init__(self, size: int | None = None, score: float = math.inf) -> None:
-        self._size = size
-        self._score = score
-        self._lowest: list[NDArray[np.float64]] = []
-        self._keys: list[Keys] = []
-        self._n_held = 0
+    def __init__(
+        self,
+        size: int | None = None,
+        seeds: SeedTree | None = None,
+        *,
+        score: float = math.inf,
+        last_place: LastPlace | None = None,
+        distinct: bool = False,
+    ) -> None:
+        # Behind this place there are all rows above the score, and no others.
+        self._place = last_place or LastPlace(score, np.uint64(2**64 - 1), sys.maxsize)
+        self._lowest = TopB(size, seeds, distinct=distinct) if size and seeds is not None else None
         self._lock = Lock()
 
     @property
     def score(self) -> float:
-        """The cut as it is now."""
-        return self._score
+        """The score of the place as it is now."""
+        return self._place.score
 
-    def lower_to(self, score: float) -> None:
-        """Take in that the lowest rows do not exceed a score."""
+    def lower_to(self, place: LastPlace) -> None:
+        """Take in that the lowest rows are not behind a place."""
         with self._lock:
-            self._score = min(self._score, score)
+            self._place = min(self._place, place)
 
-    def take_in(self, upper: NDArray[np.float64], keys: KeysOf | None = None) -> None:
-        """Take in numbers that the scores of rows, each seen here for the first time, are not above.
+    def take_in(
+        self, rows: NDArray[np.int64], upper: NDArray[np.float64], keys: KeysOf | None = None
+    ) -> None:
+        """Take in rows, each seen here for the first time, and (n,) numbers that their scores are not above.
 
-        `keys(index)` are the keys of some of them: if they are given, always, rows of the same key count once.
+        `keys(index)` are the keys of some of them, for distinct rows.
         """
-        if not self._size:
+        if self._lowest is None:
             return
-        near = np.flatnonzero(upper < self._score)
-        # Keys cost something, and these few tell nearly all.
-        if keys is not None and len(near) > 2 * self._size:
-            near = near[np.argpartition(upper[near], 2 * self._size)[: 2 * self._size]]
-        found = [] if keys is None else [keys(near)]
+        known = np.flatnonzero(upper < math.inf)
+        # Keys cost something: they are made before others have to wait.
+        found = TopB(self._lowest.size, self._lowest.seeds, self._place, self._lowest.distinct)
+        of_known = None if keys is None else lambda index: keys(known[index])
+        found.update(rows[known], upper[known], keys=of_known)
         with self._lock:
-            self._lowest.append(upper[near])
-            self._keys += found
-            self._n_held += len(near)
-            # At once for a first cut; then with half as many again, so that this costs O(1) a row, amortized.
-            enough = self._size if self._score == math.inf else self._size + self._size // 2 + 128
-            if self._n_held >= enough:
-                self._settle(self._size)
+            self._lowest.merge(found)
+            self._lower()
 
-    def settled(self) -> float:
-        """Return the cut, as low as all that was taken in makes it."""
+    def settle(self) -> None:
+        """Lower the place as far as all that was taken in allows."""
         with self._lock:
-            if self._size and self._n_held >= self._size:
-                self._settle(self._size)
-            return self._score
+            if self._lowest is not None:
+                self._lowest.held()
+                self._lower()
 
-    def _settle(self, size: int) -> None:
-        held = np.concatenate(self._lowest)
-        keys = np.concatenate(self._keys) if self._keys else None
-        places = _lowest_places(held, size)
-        if keys is not None and are_copies(keys[places]).any():
-            places = np.flatnonzero(~are_copies(keys, held))
-            places = places[_lowest_places(held[places], size)]
-        if len(places) >= size:
-            self._score = min(self._score, float(held[places].max()))
-        self._lowest, self._n_held = [held[places]], len(places)
-        self._keys = [] if keys is None else [keys[places]]
+    def not_behind(self, rows: NDArray[np.int64], lower: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return (n,) which rows need not be behind the place, by numbers that their scores are not below."""
+        place = self._place
+        kept: NDArray[np.bool_] = ~(lower > place.score)  # written so that NaN stays
+        level = np.flatnonzero(lower == place.score)
+        if self._lowest is not None and len(level):
+            ties = self._lowest.seeds.ties(rows[level])
+            kept[level] = _precedes(lower[level], ties, rows[level], place)
+        return kept
 
-
-def _lowest_places(values: NDArray[np.float64], size: int) -> NDArray[np.intp]:
-    """Return where the `size` lowest values stand, in any order; all places if they are no more."""
-    return np.argpartition(values, size - 1)[:size] if len(values) > size else np.arange(len(values))
+    def _lower(self) -> None:
+        if self._lowest is not None and self._lowest.last_place is not None:
+            self._place = min(self._place, self._lowest.last_place)

@@ -93,13 +93,14 @@ def test_the_lowest_distinct_rows_do_not_exceed_the_cut(pairs, size, n_parts, da
     slack = data.draw(
         st.lists(st.sampled_from([0.0, 0.5, math.inf]), min_size=len(pairs), max_size=len(pairs))
     )
-    keys, cut, seen = keys_of_numbers(kinds[:, None] * 1.0), Cut(size), np.empty(0, int)
+    keys, seen = keys_of_numbers(kinds[:, None] * 1.0), np.empty(0, int)
+    cut = Cut(size, SEEDS, distinct=True)
     for part in np.array_split(np.arange(len(pairs)), n_parts):
-        cut.take_in(scores[part] + np.array(slack)[part], lambda index, part=part: keys[part[index]])
+        cut.take_in(part, scores[part] + np.array(slack)[part], lambda index, part=part: keys[part[index]])
         seen = np.concatenate([seen, part])
         lowest = sorted({kind: scores[seen][kinds[seen] == kind].min() for kind in kinds[seen]}.values())
-        settled = cut.settled()
-        assert settled == math.inf or lowest[size - 1] <= settled
+        cut.settle()
+        assert cut.score == math.inf or lowest[size - 1] <= cut.score
 
 
 class StrictScreen:

@@ -79,6 +79,17 @@ def test_rows_that_cannot_be_meant(rows):
         )
 
 
+@pytest.mark.usefixtures("large_work")
+@pytest.mark.parametrize("strategy", ["committee", "min-margin"])
+def test_rows_whose_scores_tie_need_no_second_look(strategy):
+    """Of rounded probabilities, hundreds of rows have the score of the last pick."""
+    first = np.random.default_rng(2).integers(0, 21, size=(3, 30_000)) / 20
+    rounded = np.stack([first, 1.0 - first], axis=2)
+    batch = mm.select_from_probabilities(rounded, 50, strategy=strategy, random_state=0, n_jobs=1)
+    assert len(set(batch.scores.tolist())) == 1
+    assert batch.manifest["rows_scored_exactly"] == 50
+
+
 @pytest.mark.parametrize("values", ["probabilities", "logits", "log-probabilities"])
 @pytest.mark.parametrize("strategy", ["min-margin", "margin", "entropy", "committee", "spread"])
 def test_a_large_pool_gives_the_same_batch_with_and_without(strategy, values, monkeypatch):

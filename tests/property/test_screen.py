@@ -175,7 +175,8 @@ def test_the_manifest_tells_how_many_rows_were_scored_exactly():
     X, pool = rng.normal(size=(60, 5)), rng.normal(size=(100_000, 5))
     for strategy in ("min-margin", "margin", "committee", "mean-margin"):
         batch = mm.select(X, X[:, 0] > 0, pool, 100, strategy=strategy, random_state=0, n_jobs=1)
-        assert 100 <= batch.manifest["rows_scored_exactly"] < 20_000
+        # Thousands of rows tie at the last pick by votes; their hashes are enough to tell which are needed.
+        assert 100 <= batch.manifest["rows_scored_exactly"] < 150
     uniform = mm.select(X, X[:, 0] > 0, pool, 100, strategy="random", random_state=0)
     assert uniform.manifest["rows_scored_exactly"] == 100_000, "no screen knows random numbers"
 

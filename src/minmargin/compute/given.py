@@ -1,8 +1,9 @@
 """The screen of class scores that are given: nothing is multiplied, and a look at them is all but exact.
 
 The value of a row is its score, by the same formula, in float64. Only the order of its sums, and the logarithm, are not
-the canonical ones. So it is off by a few roundings of each term: `_slack` is more than that. Of logits there is a
-screen for the lowest margin alone, by the lowest gap (see `reductions`).
+the canonical ones. So it is off by a few roundings of each term: `_slack` is more than that. Votes and lowest margins
+have neither sums nor logarithms: their values are the canonical scores, to the bit. Of logits there is a screen for the
+lowest margin alone, by the lowest gap (see `reductions`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compute import bounds, models
-from minmargin.compute.reductions import OF_SCORE, Bounds, Reduction, Shape
+from minmargin.compute.reductions import LOWEST_MARGIN, OF_SCORE, VOTES, Bounds, Reduction, Shape
 from minmargin.compute.rounding import SLACK, SMALL_UNIT
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
@@ -80,6 +81,8 @@ class GivenScreen:
 
     @property
     def _slack(self) -> float:
+        if self.reduction.code in {LOWEST_MARGIN, VOTES}:
+            return 0.0
         n_models, n_classes, _ = self.shape
         lost = _ROUNDINGS * (n_models + n_classes) * SMALL_UNIT
         return (SLACK + lost) * (1.0 + math.log(n_classes))

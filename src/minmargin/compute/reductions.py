@@ -44,8 +44,9 @@ r (sqrt(2 + 2 d / 3) + s) / 2, since f(x) >= d^2 / (2 + 2 d / 3) (Bennett). So w
 r (1 + sqrt(log C)); four times that also covers the logarithm's own rounding. Where two classes come from one logit,
 only m is known, and r is its absolute error: s is concave, so it changes by no more than s(r) - s(0), and so does w.
 
-**Votes** are certain where two logits differ by more than 2 e. Those in doubt are counted: each may go to the leader or
-to the second.
+**Votes** are certain where two logits differ by more than 2 e, and by more than a softmax can lose, so that no rounding
+makes two classes alike. Those in doubt are counted: each may go to the leader or to the second. If there are none, the
+score is known exactly: it is a whole number, divided by K as in the reference.
 
 Nothing heavy is imported here: compiled code for any machine reads the codes.
 """

@@ -102,7 +102,7 @@ class Shortlisting:
         self.screen = screen
         self.top = TopB(shortlist.size, seeds, last_place, shortlist.distinct)
         self._seeds = seeds
-        self._cut = Cut(shortlist.size, math.inf if last_place is None else last_place.score)
+        self._cut = Cut(shortlist.size, seeds, last_place=last_place, distinct=shortlist.distinct)
         can_tell = screen is not None or shortlist.floor is not None
         self._waiting = (
             Waiting(shortlist.size) if can_tell and may_wait and shortlist.size is not None else None
@@ -132,9 +132,8 @@ class Shortlisting:
             return self._decide(candidates)
         near, found = self._near(block, self.screen, size)
         self._check_memory(block)
-        self._cut.take_in(near.upper, self._keys_of(found))
-        left = np.flatnonzero(~(near.lower > self._cut.score))
-        left = left[self.top.not_behind(block.first_row, near.take(left))]
+        self._cut.take_in(found.rows, near.upper, self._keys_of(found))
+        left = np.flatnonzero(self._cut.not_behind(found.rows, near.lower))
         due = self._waiting.add(found.take(left), near.lower[left], self._cut)
         return 0 if due is None else self._decide(due.candidates)
 
@@ -224,7 +223,7 @@ class Shortlisting:
             with self._one_at_a_time:
                 self.top.merge(lowest)
         if self.top.last_place is not None:
-            self._cut.lower_to(self.top.last_place.score)
+            self._cut.lower_to(self.top.last_place)
         return len(candidates)
 
     def _lowest_of(self, candidates: Candidates) -> TopB:

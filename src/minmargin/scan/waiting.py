@@ -49,14 +49,14 @@ class Waiting:
             self._parts.append(part)
             if self._fullness <= 1.0:
                 return None
-            self._drop_above(cut.settled())
+            self._drop_behind(cut)
             # If the cut has not removed most of them, it will not soon: exact scores have to lower it.
             return self._leave() if self._fullness > 0.5 else None
 
     def rest(self, cut: Cut) -> Due | None:
-        """Return the rows that still wait and are not above the cut."""
+        """Return the rows that still wait and are not behind the cut."""
         with self._lock:
-            self._drop_above(cut.settled())
+            self._drop_behind(cut)
             return self._leave()
 
     @property
@@ -64,8 +64,9 @@ class Waiting:
         n_rows = sum(len(part.lower) for part in self._parts)
         return max(n_rows / self._many, sum(part.n_bytes for part in self._parts) / _MOST_BYTES)
 
-    def _drop_above(self, cut: float) -> None:
-        near = [np.flatnonzero(~(part.lower > cut)) for part in self._parts]  # written so that NaN stays
+    def _drop_behind(self, cut: Cut) -> None:
+        cut.settle()
+        near = [np.flatnonzero(cut.not_behind(part.candidates.rows, part.lower)) for part in self._parts]
         remaining = [part.take(index) for part, index in zip(self._parts, near, strict=True) if len(index)]
         self._parts = [_Part.joined(remaining)] if remaining else []
 

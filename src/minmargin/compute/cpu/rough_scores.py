@@ -275,7 +275,10 @@ def _from_even(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduced):  # type: ignore[no-untyped-def]
-    """Set reduced[row] to the least that the top class can lead by: votes in doubt count against it."""
+    """Set reduced[row] to the least that the top class can lead by, and half a vote less if any vote is in doubt.
+
+    Votes in doubt count against the top class. A whole number says that there are none, and is what it leads by.
+    """
     doubt, in_doubt = work[:LANES], work[LANES : 2 * LANES]
     roots(lengths, logit_slope, doubt)
     in_doubt[:] = _ZERO
@@ -288,7 +291,7 @@ def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduc
                 reduced[i] += _ONE if logit > _ZERO else -_ONE
         for i in range(LANES):
             # A vote in doubt was counted for one class, and may have gone to the other.
-            reduced[i] = max(abs(reduced[i]) - in_doubt[i] - in_doubt[i], _ZERO)
+            reduced[i] = max(abs(reduced[i]) - in_doubt[i] - in_doubt[i], _ZERO) - _half_if(in_doubt[i])
         return
     votes = work[2 * LANES : (2 + n_outputs) * LANES]
     votes[:] = _ZERO
@@ -297,7 +300,12 @@ def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduc
     count_votes(logits, n_models * n_outputs, n_outputs, doubt, votes, in_doubt)
     lowest_gap(votes, n_outputs, n_outputs, False, reduced)
     for i in range(LANES):
-        reduced[i] = max(reduced[i] - in_doubt[i], _ZERO)
+        reduced[i] = max(reduced[i] - in_doubt[i], _ZERO) - _half_if(in_doubt[i])
+
+
+@compiled
+def _half_if(n_in_doubt):  # type: ignore[no-untyped-def]
+    return _HALF if n_in_doubt > _ZERO else _ZERO
 
 
 @compiled

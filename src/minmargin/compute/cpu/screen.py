@@ -98,7 +98,10 @@ class LinearScreen:
         from minmargin.compute.cpu.rough_scores import look  # noqa: PLC0415 - imports numba
 
         seen = look(X, self.models, self.reduction, NO_LIMITS)
-        return self.reduction.scores_of(seen.values.astype(np.float64), self.models.shape)
+        values = seen.values.astype(np.float64)
+        return self.reduction.scores_of(
+            np.ceil(values) if self.reduction.counts_doubt else values, self.models.shape
+        )
 
     @property
     def _first(self) -> Reduction:
@@ -109,7 +112,8 @@ class LinearScreen:
         return Limits(
             allowed=self._first.allowed(threshold, self.models.shape),
             slope=self._slope(X),
-            logit_slope=_logit_slope(X, self.at_first, UNIT),
+            # A row is no shorter than 1, so logits that tell a vote differ by more than a softmax can lose.
+            logit_slope=_logit_slope(X, self.at_first, UNIT) + SLACK,
             longest=HUGE / max(self.at_first.length, 1.0),
         )
 
@@ -134,7 +138,9 @@ class LinearScreen:
         errors = np.where(known, limits.slope * lengths, np.inf)
         if self.reduction.counts_doubt:
             # Votes in doubt were counted against the leader: how many might be for it is not known.
-            return Bounds(self._first.bounds(values, errors, shape).lower, np.full(len(values), np.inf))
+            least = np.ceil(values)
+            lower = self._first.bounds(least, errors, shape).lower
+            return Bounds(lower, np.where(known & (values == least), lower, np.inf))
         return self._first.bounds(values, errors, shape)
 
     def _look_closer(self, X: Matrix, lengths: NDArray[np.float64]) -> Bounds:
