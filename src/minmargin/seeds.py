@@ -6,6 +6,7 @@ pool be read in chunks of any size and the committee be trained by any number of
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from minmargin.margins import gumbel
 
 # The branches of the tree. They are part of what makes a batch reproducible: never renumber them.
 _BOOTSTRAP, _MEMBER, _BASE, _TIES, _UNIFORM, _NOISE, _PROPOSALS, _FOLDS = range(8)
+_DROPPED = 11  # bits of a hash: a uniform number has the others
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,12 @@ class SeedTree:
 
     def uniform(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return one uniform number in [0, 1) for each pool row."""
-        return _to_unit_interval(hash_rows(self._key(_UNIFORM), rows))
+        return _to_unit_interval(hash_rows(self.uniform_key, rows))
+
+    @property
+    def uniform_key(self) -> np.uint64:
+        """The key of the hashes of which these numbers are made, for `hash_rows`."""
+        return self._key(_UNIFORM)
 
     def proposals(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return two uniform numbers in [0, 1) for each proposal by its number: (n, 2). See `compute.pick_apart`."""
@@ -94,5 +101,10 @@ class SeedTree:
         return np.uint64(self._branch(*path).generate_state(1, np.uint64)[0])
 
 
+def hashes_below(number: float) -> int:
+    """Return the number that all hashes are below of which uniform numbers below this one are made, and no others."""
+    return math.ceil(min(number, 1.0) * 2.0**53) << _DROPPED
+
+
 def _to_unit_interval(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
-    return np.asarray((bits >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+    return np.asarray((bits >> np.uint64(_DROPPED)) * 2.0**-53, dtype=np.float64)

@@ -194,6 +194,11 @@ class TopB:
             self._compact()
         return self._passed if self.last_place is None else self._passed.below(self.last_place.score)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many rows as are wanted."""
+        return self.size is not None and self._n_held >= self.size
+
     def held(self) -> Ranked | None:
         """Return the lowest rows so far, in any order; None if there are none."""
         if not self._parts:

@@ -28,8 +28,9 @@ from minmargin.pools import MatchedPool, check_batch_size, match_pool, too_few_d
 from minmargin.pools.files import stamps_of
 from minmargin.scan.checkpoint import Checkpoint
 from minmargin.scan.engines import resolve_execution
+from minmargin.scan.found import Shortlisted
 from minmargin.scan.rereading import Origin
-from minmargin.scan.scan import ModelChoice, Models, Scan, Shortlisted
+from minmargin.scan.scan import ModelChoice, Models, Scan
 from minmargin.strategies import (
     Context,
     RowScore,

@@ -20,24 +20,24 @@ def noisy_rows(
     Also return the hashes. They are those of `hashes.hash_rows` with this key.
     """
     first, last = np.uint64(least), np.uint64(below - 1)
+    write = _write_rows_between
     # A pool has as many rows as the number of its last: runs of a large one are short, but many.
-    if run.stop * _HASH <= models.SMALL_WORK:
-        hashes_between = _hashes_by_numpy
-    else:
+    if run.stop * _HASH > models.SMALL_WORK:
         from minmargin.compute.cpu.noise import hashes_between  # noqa: PLC0415 - imports numba
 
-    found, places = [], np.empty(_TILE, dtype=np.int64)
+        write = hashes_between
+    found, places = [np.empty(0, dtype=np.int64)], np.empty(_TILE, dtype=np.int64)
     for start in run[::_TILE]:
-        n_found = hashes_between(key, start, min(start + _TILE, run.stop), first, last, places)
+        n_found = write(key, start, min(start + _TILE, run.stop), first, last, places)
         found.append(places[:n_found].copy())
     rows = np.concatenate(found)
     return rows, hash_rows(key, rows)
 
 
-def _hashes_by_numpy(
+def _write_rows_between(
     key: np.uint64, start: int, stop: int, least: np.uint64, most: np.uint64, rows: NDArray[np.int64]
 ) -> int:
-    """Write the rows start..stop-1 whose hashes are not below `least` or above `most`. Return how many they are."""
+    """Do what `cpu.noise.hashes_between` does, in numpy."""
     bits = hash_rows(key, np.arange(start, stop))
     near = np.flatnonzero((bits >= least) & (bits <= most))
     rows[: len(near)] = start + near

@@ -33,8 +33,7 @@ class MemoryPool:
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return all rows at once, whatever the chunk size: nothing is read."""
-        rows = self._rows
-        yield rows.select(list(wanted)) if isinstance(rows, nw.DataFrame) and wanted is not None else rows
+        yield self._columns(wanted)
 
     def units(self) -> list[int]:
         """Return how many rows each part has that can be read by itself."""
@@ -45,9 +44,13 @@ class MemoryPool:
         for rows in self.chunks(wanted, chunk_size):
             yield slice_rows(rows, first * self._unit, min(stop * self._unit, self.n_rows))
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64], wanted: Wanted = None) -> Rows:
         """Return some of the rows."""
-        return take_rows(self._rows, rows)
+        return take_rows(self._columns(wanted), rows)
+
+    def _columns(self, wanted: Wanted) -> Rows:
+        rows = self._rows
+        return rows.select(list(wanted)) if isinstance(rows, nw.DataFrame) and wanted is not None else rows
 
     def describe(self) -> dict[str, Any]:
         """Return what the manifest records of this pool, or say that the file it is mapped from has changed."""

@@ -23,8 +23,8 @@ import pyarrow as pa
 from minmargin.errors import InputError
 from minmargin.fields import Fields, parse_json
 from minmargin.files import locked_folder, write_json, write_whole
+from minmargin.scan.found import Counts
 from minmargin.scan.kept import Expected, check_counts, check_table, check_top
-from minmargin.scan.scan import Counts
 from minmargin.scan.wire import from_table, to_table
 from minmargin.seeds import SeedTree
 from minmargin.strategies import Shortlist

@@ -15,8 +15,9 @@ from minmargin.pools import empty_pool
 from minmargin.pools.fragments import Fragment, check_divisible, cut
 from minmargin.scan.checkpoint import Checkpoint, Progressed
 from minmargin.scan.engines import LocalEngine
+from minmargin.scan.found import Counts, Shortlisted
 from minmargin.scan.kept import Expected
-from minmargin.scan.scan import Counts, Scan, Shortlisted
+from minmargin.scan.scan import Scan
 from minmargin.scan.wire import from_table, to_table
 from minmargin.strategies import Shortlist
 from minmargin.topb import LastPlace, TopB

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from minmargin.data.keys import are_copies
 from minmargin.pools.fragments import Fragment
-from minmargin.scan.scan import Counts, Scan
+from minmargin.scan.found import Counts
+from minmargin.scan.scan import Scan
 from minmargin.scan.shortlisting import describe
 from minmargin.scan.wire import CARRIED, PLACES, WIDTH, to_table
 from minmargin.strategies import Shortlist

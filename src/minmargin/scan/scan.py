@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -29,13 +29,15 @@ from minmargin.pools.stream import StreamPool
 from minmargin.properties import cached_property
 from minmargin.scan import sizes
 from minmargin.scan.ahead import one_ahead
+from minmargin.scan.chance import ChosenRows, can_choose, take_in_chosen
 from minmargin.scan.engines import run_locally
+from minmargin.scan.found import Counts, Shortlisted
 from minmargin.scan.noise import NoisyBlocks
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
 from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
-from minmargin.topb import LastPlace, Ranked, TopB
+from minmargin.topb import LastPlace, TopB
 
 if TYPE_CHECKING:
     from minmargin.scan.checkpoint import Checkpoint
@@ -46,32 +48,6 @@ _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows 
 
 #: Whose class scores: the base's, or the mean of the members'.
 ModelChoice: TypeAlias = Literal["base", "members"]
-
-
-class Counts(NamedTuple):
-    """How many rows of a pool were seen, were excluded, were scored canonically, and were passed over as copies."""
-
-    rows: int = 0
-    excluded: int = 0
-    decided: int = 0
-    copies: int = 0
-
-    def plus(self, more: Counts) -> Counts:
-        """Return the sums."""
-        return Counts(*map(sum, zip(self, more, strict=True)))
-
-
-class Shortlisted(NamedTuple):
-    """What one reading of a pool gave: the shortlists, and how many rows it took."""
-
-    shortlists: list[Ranked]
-    counts: Counts
-
-    @classmethod
-    def of(cls, tops: Sequence[TopB], counts: Counts) -> Shortlisted:
-        """Return what is in the end kept by each TopB."""
-        n_copies = sum(int(top.passed_over().counts.sum()) for top in tops)
-        return cls([top.finish() for top in tops], counts._replace(copies=n_copies))
 
 
 @dataclass(frozen=True)
@@ -173,7 +149,11 @@ class Scan:
                 for shortlist in shortlists
             ]
             work = functools.partial(self._take_in, making)
-            if by_noise:
+            if can_choose(shortlists, self.matched.pool, self.models.scorer):
+                counts = self._run_by_chance(
+                    making[0], None, n_threads=effective_n_jobs(self.execution.n_jobs)
+                )
+            elif by_noise:
                 counts = self._run_by_noise(work, making[0])
             else:
                 parts = self._run(work, lambda part: part.rows, screened=_all_screened(making))
@@ -204,6 +184,9 @@ class Scan:
             for shortlist, last_place in zip(shortlists, last_places, strict=True)
         ]
         counts = Counts()
+        if can_choose(shortlists, self.matched.pool, self.models.scorer):
+            counts = self._run_by_chance(making[0], fragment, n_threads=1)
+            return [making[0].top], counts
         chunks = read(pool, fragment, self.matched.kinds, self.execution.chunk_size)
         with one_thread_each():
             for block in self._blocks(chunks, screened=_all_screened(making), first_row=fragment.first_row):
@@ -269,8 +252,9 @@ class Scan:
         excluded = () if matched.exclusion is None else matched.exclusion.places(block)
         n_rows = matched.n_left or block.n_read
         screened = block.n_read > self._n_unscreened
+        chosen = block.scattered is not None
         taken = CandidateBlock(
-            candidates, block.first_row, excluded, n_rows, check, self.models.n_classes, screened
+            candidates, block.first_row, excluded, n_rows, check, self.models.n_classes, screened, chosen
         )
         n_decided = sum(each.take_in(taken) for each in making)
         return Counts(len(candidates), len(excluded), n_decided)
@@ -367,10 +351,26 @@ class Scan:
         execution.progress("scanning", noisy.n_rows, pool.n_rows)
         return Counts(noisy.n_rows, noisy.n_excluded, n_decided)
 
+    def _run_by_chance(self, making: Shortlisting, part: Fragment | None, *, n_threads: int) -> Counts:
+        """Let a shortlist take in the rows of a pool, or of a part of it, that are first in line by chance."""
+        execution = self.execution
+        chosen = ChosenRows.of(self.matched, part, execution.chunk_size)
+        execution.progress("scanning", 0, len(chosen.run))
+        work = functools.partial(self._take_in, [making])
+        counts = take_in_chosen(
+            making, chosen, self.models.seeds, work=work, check=self._check_each, n_threads=n_threads
+        )
+        execution.progress("scanning", counts.rows, counts.rows)
+        return counts
+
     def _check_in_order(self) -> None:
         """Raise an error that names the first row of the pool which cannot be scored, if there is one."""
-        pool = self.matched.pool
-        for block in self._blocks(pool.chunks(self.matched.kinds, self.execution.chunk_size), screened=False):
+        chunks = self.matched.pool.chunks(self.matched.kinds, self.execution.chunk_size)
+        self._check_each(self._blocks(chunks, screened=False))
+
+    def _check_each(self, checked: Iterable[Block]) -> None:
+        """Raise the error of the first block that cannot be scored, if there is one."""
+        for block in checked:
             _, check = self._candidates(block)
             check()
 
@@ -390,7 +390,7 @@ def _nothing() -> None:
 
 
 def _all_screened(making: Sequence[Shortlisting]) -> bool:
-    return all(each.screen is not None for each in making)
+    return all(each.screen is not None or each.shortlist.chance for each in making)
 
 
 def _decide_rest(making: Sequence[Shortlisting]) -> Counts:

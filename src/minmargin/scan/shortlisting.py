@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from minmargin.compute import Screen
+from minmargin.compute import Screen, noisy_rows
 from minmargin.data.keys import count_copies
-from minmargin.data.rows import n_bytes
+from minmargin.data.rows import ColumnBlock, n_bytes
 from minmargin.errors import InputError, MinMarginError
 from minmargin.scan.noise import least_bits
 from minmargin.scan.waiting import Due, Waiting
-from minmargin.seeds import SeedTree
+from minmargin.seeds import SeedTree, hashes_below
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Cut, Details, KeysOf, LastPlace, Near, TopB
@@ -64,6 +65,7 @@ class CandidateBlock(NamedTuple):
         check: raises an error if a number among them is not finite, which a screen may notice by itself.
         n_classes: C.
         screened: whether the screen is to look at them first.
+        chosen: whether they were chosen by their numbers, and may stand anywhere.
     """
 
     candidates: Candidates
@@ -73,6 +75,7 @@ class CandidateBlock(NamedTuple):
     check: Callable[[], None]
     n_classes: int
     screened: bool = True
+    chosen: bool = False
 
 
 class Shortlisting:
@@ -124,6 +127,8 @@ class Shortlisting:
         candidates, size = block.candidates, self.shortlist.size
         if self.shortlist.floor is not None:
             return self._take_in_by_noise(block, self.shortlist.floor(block.n_classes))
+        if self.shortlist.chance and size is not None and not block.chosen:
+            return self._take_in_by_chance(block)
         if self.screen is None or self._waiting is None or size is None or not block.screened:
             block.check()
             self._check_memory(block)
@@ -149,6 +154,18 @@ class Shortlisting:
             return self._decide(candidates)
         due = self._waiting.add(candidates, floor - self._seeds.gumbel(rows[places]), self._cut)
         return 0 if due is None else self._decide_in_order(due)
+
+    def _take_in_by_chance(self, block: CandidateBlock) -> int:
+        """Take in a block of rows whose scores are hashes: those above the cut are not looked at."""
+        run = range(block.first_row, block.first_row + len(block.candidates))
+        below = hashes_below(np.nextafter(self._cut.score, math.inf))
+        places = noisy_rows(self._seeds.uniform_key, run, least=0, below=below)[0] - block.first_row
+        if len(block.excluded):
+            places = places[~np.isin(places, block.excluded)]
+        if not _are_finite(block.candidates, places):
+            block.check()
+        self._check_memory(block)
+        return self._decide(block.candidates.take(places))
 
     def _decide_in_order(self, due: Due) -> int:
         """Decide rows, those that may have the lowest scores first: they lower the cut, and some need no decision."""
@@ -239,6 +256,16 @@ class Shortlisting:
                 keys=self._keys_of(candidates),
             )
         return lowest
+
+
+def _are_finite(candidates: Candidates, places: NDArray[np.intp]) -> bool:
+    """Return whether all numbers of some rows are certain to be finite: never of rows that are no floats."""
+    X = candidates.as_read
+    if not isinstance(X, (np.ndarray, sparse.csr_array, ColumnBlock)):
+        return False
+    taken: Any = X[places]
+    values = taken.data if isinstance(X, sparse.csr_array) else taken
+    return values.dtype.kind == "f" and bool(np.isfinite(values).all())
 
 
 def describe(shortlist: Shortlist, candidates: Candidates) -> Details:

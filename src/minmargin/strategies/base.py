@@ -102,6 +102,9 @@ class Shortlist(NamedTuple):
     `floor` is for a score that is something minus `Candidates.gumbel`: given C, a number that the something is never
     below. Most rows are then dismissed by their noise alone. Who gives one must give rows with numbers that are not
     finite their lowest possible score, and refuse them in `finish`: nobody else looks for them.
+
+    `chance` is for a score that is `Candidates.uniform` itself: rows are then chosen by their numbers, and of a pool
+    that can be read in parts, no others are looked at.
     """
 
     by: RowScore
@@ -112,6 +115,7 @@ class Shortlist(NamedTuple):
     distinct: bool = False
     floor: Callable[[int], float] | None = None
     copies: bool = False
+    chance: bool = False
 
     def for_batch(self, *, distinct: bool) -> Shortlist:
         """Return what to keep for a batch whose rows are to be distinct, or need not be."""

@@ -13,13 +13,23 @@ from minmargin.data.keys import Keys, are_among
 from minmargin.data.rows import concat_rows, take_rows
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
 from minmargin.strategies.candidates import Candidates
-from minmargin.strategies.registry import register_strategy, resolve_strategy
+from minmargin.strategies.registry import RowScoreStrategy, register_strategy, resolve_strategy
 from minmargin.topb import KEY, Ranked
 
 
 @register_strategy("random", needs="nothing", meaning="chance", stroke=Stroke("muted", (0, (4, 2)), 1.6))
-def random(candidates: Candidates) -> NDArray[np.float64]:
+class Random(RowScoreStrategy):
     """A uniform number in [0, 1): every row is as likely as any other."""
+
+    def __init__(self) -> None:
+        super().__init__("random", _uniform, needs="nothing")
+
+    def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
+        """Return what one pass over the pool must keep: the batch, for which no other row needs to be read."""
+        return [Shortlist(self, batch_size, chance=True)]
+
+
+def _uniform(candidates: Candidates) -> NDArray[np.float64]:
     return candidates.uniform
 
 
@@ -50,7 +60,7 @@ class RandomMarginMix:
         """Return what one pass must keep: enough random rows, should all margin rows be among them."""
         by_margin = cast("RowScore", resolve_strategy("margin"))
         by_chance = cast("RowScore", resolve_strategy("random"))
-        return [Shortlist(by_margin, (batch_size + 1) // 2), Shortlist(by_chance, batch_size)]
+        return [Shortlist(by_margin, (batch_size + 1) // 2), Shortlist(by_chance, batch_size, chance=True)]
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the margin half, then the first random rows that are not in it, nor copies of such."""
