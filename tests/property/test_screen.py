@@ -1,5 +1,7 @@
 """A screen never dismisses a row that belongs, whatever the numbers; and it dismisses most of the others."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,14 +24,28 @@ def containers(X):
     return X, np.asfortranarray(X), sparse.csr_array(X)
 
 
+class Looking:
+    """A screen that looks in one of its two ways: as if much of what it saw last had been near, or nothing."""
+
+    def __init__(self, screen, *, much):
+        self.screen, self.much = screen, much
+
+    def near(self, X, *, cut, size):
+        self.screen.last_share[0] = np.inf if self.much else 0.0
+        return self.screen.near(X, cut=cut, size=size)
+
+
 def assert_sound(X, weights, intercepts, *, scores=SCORES, at=(0, 0.1, 0.5, 1)):
     for score, formula in scores.items():
         for softmax in links(score):
             screen = LinearScreen.of(weights, intercepts, score, softmax=softmax)
             with np.errstate(all="ignore"):
                 exact = formula(linear_class_scores(X, weights, intercepts, softmax=softmax))
-            for rows in containers(X):
-                assert_keeps_what_belongs(screen, rows, exact, at=at)
+            ways = [
+                Looking(screen, much=much) for much in ([False, True] if score == "min-margin" else [True])
+            ]
+            for rows, way in itertools.product(containers(X), ways):
+                assert_keeps_what_belongs(way, rows, exact, at=at)
 
 
 def models(rng, n_features, n_models, n_outputs, scale):
@@ -103,9 +119,37 @@ def test_a_screen_leaves_little_more_than_the_rows_that_belong(score, n_outputs)
         exact = SCORES[score](linear_class_scores(X, weights, intercepts, softmax=softmax))
         threshold = float(np.quantile(exact, 0.01))
         screen = LinearScreen.of(weights, intercepts, score, softmax=softmax)
-        for rows in containers(X):
-            near = screen.near(rows, cut=Cut(score=threshold), size=None)
+        for rows, much in itertools.product(containers(X), [False, True]):
+            near = Looking(screen, much=much).near(rows, cut=Cut(score=threshold), size=None)
             assert len(near.places) <= 1.3 * (exact <= threshold).sum()
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 10])
+@pytest.mark.parametrize("softmax", [True, False])
+def test_while_much_is_near_one_look_tells_nearly_as_much_as_two(n_outputs, softmax, monkeypatch):
+    """A first block, of which half is near, gets no closer look; the bounds of its margins are narrow all the same."""
+    rng = np.random.default_rng(0)
+    weights, intercepts = models(rng, 100, 5, n_outputs, 1.0)
+    X = rng.normal(size=(2000, 100)).astype(np.float32)
+    screen = LinearScreen.of(weights, intercepts, softmax=softmax)
+    looked_at = []
+    closer = LinearScreen._look_closer
+
+    def look_closer(self, rows, lengths):
+        looked_at.append(len(rows))
+        return closer(self, rows, lengths)
+
+    monkeypatch.setattr(LinearScreen, "_look_closer", look_closer)
+    first = screen.near(X, cut=Cut(), size=1000)
+    assert 1000 <= len(first.places) < 1050
+    assert looked_at == []
+    exact = SCORES["min-margin"](linear_class_scores(X, weights, intercepts, softmax=softmax))
+    assert (first.lower <= exact[first.places]).all()
+    assert (first.upper >= exact[first.places]).all()
+    screen.near(X, cut=Cut(score=float(np.quantile(exact, 0.002))), size=1000)
+    few = screen.near(X, cut=Cut(score=float(np.quantile(exact, 0.002))), size=1000)
+    assert len(looked_at) == 1, "by then hardly anything is near"
+    assert set(np.flatnonzero(exact <= np.quantile(exact, 0.002)).tolist()) <= set(few.places.tolist())
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

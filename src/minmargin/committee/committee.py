@@ -29,8 +29,9 @@ from minmargin.pools.files import stamps_of
 from minmargin.scan.checkpoint import Checkpoint
 from minmargin.scan.engines import resolve_execution
 from minmargin.scan.found import Shortlisted
+from minmargin.scan.models import Models
 from minmargin.scan.rereading import Origin
-from minmargin.scan.scan import ModelChoice, Models, Scan
+from minmargin.scan.scan import ModelChoice, Scan
 from minmargin.strategies import (
     Context,
     RowScore,
@@ -317,14 +318,12 @@ class Committee:
             origin=Origin(scan, strategy, self.scored_classes, labeled, self.provenance.vectors),
         )
 
-    def _shortlist(
-        self, scan: Scan, shortlists: Sequence[Shortlist], settings: dict[str, Any]
-    ) -> Shortlisted:
+    def _shortlist(self, scan: Scan, lists: Sequence[Shortlist], settings: dict[str, Any]) -> Shortlisted:
         folder = scan.execution.checkpoint
         if folder is None:
-            return scan.shortlist(shortlists)
+            return scan.shortlist(lists)
         with Checkpoint(folder, self._asked(scan, settings)).locked() as checkpoint:
-            return scan.shortlist(shortlists, checkpoint=checkpoint)
+            return scan.shortlist(lists, checkpoint=checkpoint)
 
     def _settings(self, strategy: Strategy, batch_size: int, scan: Scan, *, distinct: bool) -> dict[str, Any]:
         execution, names = scan.execution, self.provenance.member_names

@@ -15,12 +15,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from minmargin.compute import Screen, rows_in_small_work
-from minmargin.data.intake import Intake
 from minmargin.data.rows import Block, Frame, Rows, blocks
 from minmargin.device import Device
 from minmargin.errors import InputError
 from minmargin.execution import Execution, one_thread_each, silent
-from minmargin.learners import Preprocessor, RowChecker, Scorer
+from minmargin.learners import RowChecker
 from minmargin.learners.linear import LinearScorer
 from minmargin.margins import ScoreName
 from minmargin.pools import MatchedPool, empty_pool
@@ -32,9 +31,9 @@ from minmargin.scan.ahead import one_ahead
 from minmargin.scan.chance import ChosenRows, can_choose, take_in_chosen
 from minmargin.scan.engines import run_locally
 from minmargin.scan.found import Counts, Shortlisted
+from minmargin.scan.models import Models
 from minmargin.scan.noise import NoisyBlocks
 from minmargin.scan.shortlisting import CandidateBlock, Deciders, Shortlisting, checked_scores
-from minmargin.seeds import SeedTree
 from minmargin.strategies import RowScore, Shortlist
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import LastPlace, TopB
@@ -48,27 +47,6 @@ _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows 
 
 #: Whose class scores: the base's, or the mean of the members'.
 ModelChoice: TypeAlias = Literal["base", "members"]
-
-
-@dataclass(frozen=True)
-class Models:
-    """Trained models, and what it takes to show them rows.
-
-    Attributes:
-        scorer: the base and the members.
-        intake: the form in which they take rows.
-        preprocessor: what makes numbers of rows before; None if nothing does.
-        n_classes: C.
-        seeds: where ties are broken and chance comes from.
-        has_base: whether there is a base; without one, the members' mean stands for it.
-    """
-
-    scorer: Scorer
-    intake: Intake
-    preprocessor: Preprocessor | None
-    n_classes: int
-    seeds: SeedTree
-    has_base: bool = True
 
 
 @dataclass(frozen=True)
@@ -134,7 +112,7 @@ class Scan:
 
             return shortlist_in_fragments(self, shortlists, checkpoint)
         # Rows that screens leave are few, and may cost much each: they are shared out among threads of their own.
-        with one_thread_each(), ThreadPoolExecutor(effective_n_jobs(self.execution.n_jobs)) as threads:
+        with one_thread_each(), ThreadPoolExecutor(self._n_workers) as threads:
             deciders = self._deciders(threads)
             by_noise = self._can_go_by_noise(shortlists)
             may_wait = self.models.scorer.rowwise and not by_noise
@@ -150,9 +128,7 @@ class Scan:
             ]
             work = functools.partial(self._take_in, making)
             if can_choose(shortlists, self.matched.pool, self.models.scorer):
-                counts = self._run_by_chance(
-                    making[0], None, n_threads=effective_n_jobs(self.execution.n_jobs)
-                )
+                counts = self._run_by_chance(making[0], None, n_threads=self._n_workers)
             elif by_noise:
                 counts = self._run_by_noise(work, making[0])
             else:
@@ -216,6 +192,10 @@ class Scan:
         if score == "margin" and not self.models.has_base:
             score = "margin-of-mean"
         return self.models.scorer.screen(score, device=self.device, precision=self.execution.precision)
+
+    @property
+    def _n_workers(self) -> int:
+        return int(effective_n_jobs(self.execution.n_jobs))
 
     def _screen(self, shortlist: Shortlist) -> Screen | None:
         score = shortlist.by.screen
@@ -297,7 +277,7 @@ class Scan:
         done, total = 0, pool.n_rows
         execution.progress("scanning", 0, total)
         remaining = self._blocks(pool.chunks(self.matched.kinds, execution.chunk_size), screened=screened)
-        n_workers = effective_n_jobs(execution.n_jobs)
+        n_workers = self._n_workers
         parts: Iterator[Any] = iter(())
         if self.device == "cuda":  # whose blocks are large: they wait for the cut that a smaller one gives
             n_workers = min(n_workers, _MOST_GPU_WORKERS)
@@ -340,7 +320,7 @@ class Scan:
         # Noise is looked at in this thread, which would otherwise read: both take long, and neither needs the other.
         chunks = one_ahead(pool.chunks(self.matched.kinds, execution.chunk_size))
         try:
-            for part in run_locally(work, noisy.of(chunks), effective_n_jobs(execution.n_jobs)):
+            for part in run_locally(work, noisy.of(chunks), self._n_workers):
                 n_decided += part.decided
                 execution.progress("scanning", noisy.n_rows, pool.n_rows)
         except InputError:  # of a row that came early by chance: the first of all is to be named
@@ -356,9 +336,9 @@ class Scan:
         execution = self.execution
         chosen = ChosenRows.of(self.matched, part, execution.chunk_size)
         execution.progress("scanning", 0, len(chosen.run))
-        work = functools.partial(self._take_in, [making])
+        work, check = functools.partial(self._take_in, [making]), self._check_each
         counts = take_in_chosen(
-            making, chosen, self.models.seeds, work=work, check=self._check_each, n_threads=n_threads
+            making, chosen, self.models.seeds, work=work, check=check, n_threads=n_threads
         )
         execution.progress("scanning", counts.rows, counts.rows)
         return counts
@@ -381,7 +361,13 @@ class Scan:
     def _block_sizes(self, *, screened: bool) -> Iterator[int]:
         models = self.models
         return sizes.block_sizes(
-            models.scorer, models.n_classes, models.intake.width, self.device, screened=screened
+            models.scorer,
+            models.n_classes,
+            models.intake.width,
+            self.device,
+            screened=screened,
+            n_rows=self.matched.pool.n_rows,
+            n_workers=self._n_workers,
         )
 
 

@@ -140,7 +140,7 @@ class Shortlisting:
         self._cut.take_in(found.rows, near.upper, self._keys_of(found))
         left = np.flatnonzero(self._cut.not_behind(found.rows, near.lower))
         due = self._waiting.add(found.take(left), near.lower[left], self._cut)
-        return 0 if due is None else self._decide(due.candidates)
+        return 0 if due is None else self._decide_in_order(due)
 
     def _take_in_by_noise(self, block: CandidateBlock, floor: float) -> int:
         """Take in a block of rows whose scores have noise: those with too little of it are not looked at."""
@@ -169,20 +169,21 @@ class Shortlisting:
 
     def _decide_in_order(self, due: Due) -> int:
         """Decide rows, those that may have the lowest scores first: they lower the cut, and some need no decision."""
-        order = np.argsort(due.lower)
-        step = max((self.shortlist.size or 0) // 4, _FEW)
+        order, rows = np.argsort(due.lower), due.candidates.rows
+        # Of looks, as many as are wanted mostly tell the cut. Noise tells less, and is told first by the noisiest.
+        size = self.shortlist.size or len(order)
+        step = size if self.shortlist.floor is None else max(size // 4, _FEW)
         n_decided = 0
         for start in range(0, len(order), step):
             places = order[start : start + step]
-            n_decided += self._decide(due.candidates.take(places[due.lower[places] <= self._cut.score]))
+            places = places[self._cut.not_behind(rows[places], due.lower[places])]
+            n_decided += self._decide(due.candidates.take(places))
         return n_decided
 
     def decide_rest(self) -> int:
         """Decide what still waits. Return how many rows that are."""
         rest = None if self._waiting is None else self._waiting.rest(self._cut)
-        if rest is None:
-            return 0
-        return self._decide(rest.candidates) if self.shortlist.floor is None else self._decide_in_order(rest)
+        return 0 if rest is None else self._decide_in_order(rest)
 
     def _near(self, block: CandidateBlock, screen: Screen, size: int) -> tuple[Near, Candidates]:
         """Return the rows that a screen leaves, but for those excluded: what it knows of them, and themselves."""

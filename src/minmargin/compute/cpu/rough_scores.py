@@ -27,6 +27,7 @@ from minmargin.compute.cpu.simd import (
     doubtful,
     gather,
     lowest_gap,
+    lowest_margin,
     lowest_size,
     multiply,
     roots,
@@ -52,12 +53,12 @@ _ONE, _HALF, _ZERO, _INFINITY = np.float32(1.0), np.float32(0.5), np.float32(0.0
 
 
 def look(X: Matrix | ColumnBlock, models: RoundedModels, reduction: Reduction, limits: Limits) -> Seen:
-    """Return the rows of (n, D) X that are near. For gaps of more than two classes, models have to be relative."""
+    """Return the rows of (n, D) X that are near. Relative models have gaps and lowest margins, and nothing else."""
     n, n_features = X.shape
     n_models, n_outputs, softmax = models.shape
     places, values, squares = np.empty(n, np.intp), np.empty(n, np.float32), np.empty(n, np.float32)
     written = places, values, squares
-    asked = n_models, n_outputs, reduction.code, softmax, limits.as_float32()
+    asked = n_models, n_outputs, reduction.code, softmax, models.relative, limits.as_float32()
     if isinstance(X, sparse.csr_array):
         n_near, finite = _look_sparse(X.indptr, X.indices, X.data, models.csr, *asked, *written)
     else:
@@ -95,6 +96,7 @@ def _look_dense(  # type: ignore[no-untyped-def]
     n_outputs,
     code,
     softmax,
+    relative,
     limits,
     places,
     values,
@@ -115,7 +117,7 @@ def _look_dense(  # type: ignore[no-untyped-def]
             for group in range(n_groups):
                 stop, at, to = min(d + span, n_features), group * group_size, group * GROUP * LANES
                 multiply(panel, d, stop, weights, at, logits, to)
-        _reduce(logits, n_models, n_outputs, code, softmax, limits[3:], lengths, work, reduced)
+        _reduce(logits, n_models, n_outputs, code, softmax, relative, limits[3:], lengths, work, reduced)
         doubt = doubtful(reduced, lengths, limits)
         if doubt != 0:
             last = min(first + LANES, len(places))
@@ -127,7 +129,19 @@ def _look_dense(  # type: ignore[no-untyped-def]
 
 @compiled
 def _look_sparse(  # type: ignore[no-untyped-def]
-    indptr, indices, data, weights, n_models, n_outputs, code, softmax, limits, places, values, squares
+    indptr,
+    indices,
+    data,
+    weights,
+    n_models,
+    n_outputs,
+    code,
+    softmax,
+    relative,
+    limits,
+    places,
+    values,
+    squares,
 ):
     n, n_logits = len(indptr) - 1, n_models * n_outputs
     sums = np.empty(n_logits, np.float32)
@@ -149,7 +163,7 @@ def _look_sparse(  # type: ignore[no-untyped-def]
             finite &= bool(length < _INFINITY)
             for o in range(n_logits):
                 logits[o * LANES + i] = sums[o]
-        _reduce(logits, n_models, n_outputs, code, softmax, limits[3:], lengths, work, reduced)
+        _reduce(logits, n_models, n_outputs, code, softmax, relative, limits[3:], lengths, work, reduced)
         doubt = doubtful(reduced, lengths, limits)
         last = first + n_rows
         n_near = _append(doubt, reduced, lengths, first, first, last, n_near, places, values, squares)
@@ -187,13 +201,16 @@ def _workspace(n_outputs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reduce(logits, n_models, n_outputs, code, softmax, logit_slope, lengths, work, reduced):  # type: ignore[no-untyped-def]
+def _reduce(  # type: ignore[no-untyped-def]
+    logits, n_models, n_outputs, code, softmax, relative, logit_slope, lengths, work, reduced
+):
     """Set reduced[row] to what the logits of each row of a panel are reduced to."""
-    if code == LOWEST_GAP:
-        if n_outputs == 1:
-            lowest_size(logits, n_models, reduced)
-        else:
-            lowest_gap(logits, n_models * n_outputs, n_outputs, True, reduced)
+    if code == LOWEST_GAP and n_outputs == 1:
+        lowest_size(logits, n_models, reduced)
+    elif code == LOWEST_GAP or (code == LOWEST_MARGIN and n_outputs > 1 and not softmax):
+        lowest_gap(logits, n_models * n_outputs, n_outputs, relative, reduced)
+    elif code == LOWEST_MARGIN and n_outputs > 1:
+        lowest_margin(logits, n_models * n_outputs, n_outputs, relative, reduced)
     elif code == VOTES:
         _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduced)
     elif n_outputs == 1:
@@ -230,13 +247,13 @@ def _reduce_classes(logits, n_models, n_outputs, code, softmax, work, reduced): 
     size = n_outputs * LANES
     scores, sums, gap = work[:size], work[size : 3 * size], work[3 * size : 3 * size + LANES]
     sums[:] = _ZERO
-    reduced[:] = _INFINITY if code == LOWEST_MARGIN else _ZERO
+    reduced[:] = _ZERO
     for k in range(n_models):
         add_scores(logits, k * size, n_outputs, softmax, scores, sums)
-        if code == LOWEST_MARGIN or code == MEAN_MARGIN:  # noqa: PLR1714, SIM109 - compiled
+        if code == MEAN_MARGIN:
             lowest_gap(scores, n_outputs, n_outputs, False, gap)
             for i in range(LANES):
-                reduced[i] = min(reduced[i], gap[i]) if code == LOWEST_MARGIN else reduced[i] + gap[i]
+                reduced[i] += gap[i]
     if code == MARGIN_OF_MEAN:
         lowest_gap(sums, n_outputs, n_outputs, False, reduced)
     if code == MEAN_MARGIN or code == MARGIN_OF_MEAN:  # noqa: PLR1714, SIM109 - compiled

@@ -23,11 +23,13 @@ class RoundedModels:
         weights: (K * O, D).
         constants: (K * O,).
         shape: of the models.
+        relative: whether a first output is left out, to which the others are relative.
     """
 
     weights: NDArray[np.float64]
     constants: NDArray[np.float64]
     shape: Shape
+    relative: bool = False
 
     @cached_property
     def length(self) -> float:
@@ -46,8 +48,8 @@ class RoundedModels:
         """As products with CSR rows read them."""
         return np.vstack([self.constants, self.weights.T]).astype(np.float32)
 
-    def relative(self) -> RoundedModels:
-        """Return the same models with all outputs relative to the first, which is left out: gaps stay the same."""
+    def as_relative(self) -> RoundedModels:
+        """Return the same models, relative to the first output: gaps and a softmax stay the same."""
         n_models, n_outputs, _ = self.shape
         if n_outputs == 1:
             return self
@@ -55,7 +57,9 @@ class RoundedModels:
         constants = self.constants.reshape(n_models, n_outputs)
         weights, constants = weights[:, 1:] - weights[:, :1], constants[:, 1:] - constants[:, :1]
         shape = self.shape._replace(n_outputs=n_outputs - 1)
-        return RoundedModels(weights.reshape(-1, self.weights.shape[1]), constants.ravel(), shape)
+        return RoundedModels(
+            weights.reshape(-1, self.weights.shape[1]), constants.ravel(), shape, relative=True
+        )
 
 
 class Limits(NamedTuple):
@@ -63,12 +67,14 @@ class Limits(NamedTuple):
 
     Attributes:
         allowed: the value up to which it is.
-        slope: the error of a value, per length of the row.
+        lost: the error of a value that is the same for all rows.
+        slope: its error besides, per length of the row.
         logit_slope: the error of a logit, per length of the row.
         longest: the length from which on nothing is known of a row.
     """
 
     allowed: float
+    lost: float
     slope: float
     logit_slope: float
     longest: float
@@ -77,12 +83,13 @@ class Limits(NamedTuple):
         """Return them as kernels read them, no limit on the wrong side of what it was."""
         longest = min(self.longest**2, 1e38)
         with np.errstate(over="ignore"):  # a limit that becomes infinite dismisses no row
-            limits = np.array([self.allowed, self.slope**2, longest, self.logit_slope], dtype=np.float32)
+            allowed = self.allowed + self.lost
+            limits = np.array([allowed, self.slope**2, longest, self.logit_slope], dtype=np.float32)
         return np.nextafter(limits, np.array([np.inf, np.inf, -np.inf, np.inf], dtype=np.float32))
 
 
 #: Dismisses no row.
-NO_LIMITS = Limits(np.inf, 0.0, 0.0, np.inf)
+NO_LIMITS = Limits(np.inf, 0.0, 0.0, 0.0, np.inf)
 
 
 class Seen(NamedTuple):

@@ -17,12 +17,18 @@ product. What is then near lies closer to a boundary than float32 can tell, or, 
 slack of the inequality. The closer look is a float64 product, with u = 2^-53, and an exponential. The other scores have
 one look, with a float32 exponential.
 
+**One look while much is near.** A closer look costs several times a first one, and nearly as much as an exact score. As
+long as much of a block is near, at the beginning of any pool and to the end of a small one, that would be most of the
+work. So the first look is then at the lowest margins themselves, relative too, and no closer one follows: some more
+rows wait, and a few more are scored exactly. The softmax of relative logits is that of the canonical ones, and these
+err by less than `_slope` adds for gaps.
+
 A screen is made in plain numpy. Only looking through it imports numba.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +42,8 @@ from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
 
+_MUCH = 20.0  # see `_is_much_near`
+
 
 @dataclass(frozen=True)
 class LinearScreen:
@@ -45,11 +53,13 @@ class LinearScreen:
         models: one output per class, or a single one for two classes.
         at_first: what the first look multiplies with: these, or for gaps the same relative to the first class.
         reduction: what gives the score.
+        last_share: the share of a block that was near when last one was looked at.
     """
 
     models: RoundedModels
     at_first: RoundedModels
     reduction: Reduction
+    last_share: list[float] = field(default_factory=lambda: [1.0], init=False, repr=False)
 
     @classmethod
     def of(
@@ -67,15 +77,16 @@ class LinearScreen:
         if not n_models or not models.length < HUGE:
             return None
         reduction = OF_SCORE[score]
-        return cls(models, models if reduction.shortcut is None else models.relative(), reduction)
+        return cls(models, models if reduction.shortcut is None else models.as_relative(), reduction)
 
     def near(self, X: Matrix | ColumnBlock, *, cut: Cut, size: int | None) -> Near:
         """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
         from minmargin.compute.cpu.rough_scores import look  # noqa: PLC0415 - imports numba
 
-        threshold = cut.score
-        limits = self._limits(X, threshold)
-        seen = look(X, self.at_first, self._first, limits)
+        threshold, much = cut.score, self._is_much_near(X)
+        reduction = self._at_first(exactly=much)
+        limits = self._limits(X, threshold, reduction)
+        seen = look(X, self.at_first, reduction, limits)
         if not seen.finite:
             return Near.unknown(seen.places)
         lengths = np.sqrt(seen.squares.astype(np.float64))
@@ -83,14 +94,13 @@ class LinearScreen:
         def look_closer(index: NDArray[np.intp]) -> Bounds:
             return self._look_closer(X[seen.places[index]], lengths[index])
 
+        first = self._bounds(seen, lengths, limits, reduction)
+        needless = self.reduction.shortcut is None or (much and _are_few(first, threshold, size))
         # The bounds of a shortcut are wide, even of rows that are certain to be needed.
         index, found = bounds.two_looks(
-            self._bounds(seen, lengths, limits),
-            None if self.reduction.shortcut is None else look_closer,
-            threshold=threshold,
-            size=size,
-            width=0.0,
+            first, None if needless else look_closer, threshold=threshold, size=size, width=0.0
         )
+        self.last_share[0] = len(index) / max(X.shape[0], 1)
         return Near(seen.places[index], *found)
 
     def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
@@ -103,45 +113,68 @@ class LinearScreen:
             np.ceil(values) if self.reduction.counts_doubt else values, self.models.shape
         )
 
-    @property
-    def _first(self) -> Reduction:
-        """What the first look reduces logits to."""
-        return self.reduction.shortcut or self.reduction
+    def _is_much_near(self, X: Matrix | ColumnBlock) -> bool:
+        """Return whether so much is near that closer looks would cost more than exponentials do.
 
-    def _limits(self, X: Matrix | ColumnBlock, threshold: float) -> Limits:
+        A logit is `n_terms` products; an exponential takes as long as some thirty. By gaps, C / 2 times as much is near
+        as by margins. A float64 product takes as long as a few float32 ones.
+        """
+        n_rows, n_features = X.shape
+        n_terms = X.nnz / max(n_rows, 1) if isinstance(X, sparse.csr_array) else n_features
+        return bool(self.last_share[0] * self.models.shape.n_classes * n_terms > _MUCH)
+
+    def _at_first(self, *, exactly: bool) -> Reduction:
+        """Return what the first look reduces logits to: the score itself, or what costs less."""
+        shape, shortcut = self.models.shape, self.reduction.shortcut
+        if shortcut is None:
+            return self.reduction
+        # Of two classes, and where logits are class scores, gaps tell as much.
+        return self.reduction if exactly and shape.softmax and shape.n_classes > 2 else shortcut
+
+    def _limits(self, X: Matrix | ColumnBlock, threshold: float, reduction: Reduction) -> Limits:
         return Limits(
-            allowed=self._first.allowed(threshold, self.models.shape),
-            slope=self._slope(X),
+            allowed=reduction.allowed(threshold, self.models.shape),
+            lost=self._lost(reduction),
+            slope=self._slope(X, reduction),
             # A row is no shorter than 1, so logits that tell a vote differ by more than a softmax can lose.
             logit_slope=_logit_slope(X, self.at_first, UNIT) + SLACK,
             longest=HUGE / max(self.at_first.length, 1.0),
         )
 
-    def _slope(self, X: Matrix | ColumnBlock) -> float:
+    def _slope(self, X: Matrix | ColumnBlock, reduction: Reduction) -> float:
         """Return how far a value may be from its true one, per length of the row."""
         shape = self.models.shape
-        if self.reduction.counts_doubt:
+        if reduction.counts_doubt:
             return 0.0
-        slope = self._first.error_factor(shape) * _logit_slope(X, self.at_first, UNIT)
+        slope = reduction.error_factor(shape) * _logit_slope(X, self.at_first, UNIT)
         if self.reduction.shortcut is not None:
             # Canonical logits are not relative: what all classes have in common costs them digits.
-            return 2.0 * _logit_slope(X, self.models, SMALL_UNIT) + slope
-        if not shape.softmax:
-            return slope + 2.0 * (shape.n_models + 8) * UNIT * self.models.length
-        rounding = 2.0 * EXP_ERROR + (shape.n_outputs + shape.n_models + 12) * UNIT
-        return slope + self.reduction.lost(rounding, shape)
+            slope += 2.0 * _logit_slope(X, self.models, SMALL_UNIT)
+        if reduction is self.reduction.shortcut or shape.softmax:
+            return slope
+        return slope + 2.0 * (shape.n_models + 8) * UNIT * self.models.length
 
-    def _bounds(self, seen: Seen, lengths: NDArray[np.float64], limits: Limits) -> Bounds:
+    def _lost(self, reduction: Reduction) -> float:
+        """Return how far a value may be off by what exponentials and sums of probabilities lose."""
+        shape = self.models.shape
+        if reduction is self.reduction.shortcut or reduction.counts_doubt or not shape.softmax:
+            return 0.0
+        rounding = 2.0 * EXP_ERROR + (shape.n_outputs + shape.n_models + 12) * UNIT
+        return reduction.lost(rounding, shape)
+
+    def _bounds(
+        self, seen: Seen, lengths: NDArray[np.float64], limits: Limits, reduction: Reduction
+    ) -> Bounds:
         """Return what the first look tells."""
         values, shape = seen.values.astype(np.float64), self.models.shape
         known = seen.squares < limits.as_float32()[2]
-        errors = np.where(known, limits.slope * lengths, np.inf)
-        if self.reduction.counts_doubt:
+        errors = np.where(known, limits.slope * lengths + limits.lost, np.inf)
+        if reduction.counts_doubt:
             # Votes in doubt were counted against the leader: how many might be for it is not known.
             least = np.ceil(values)
-            lower = self._first.bounds(least, errors, shape).lower
+            lower = reduction.bounds(least, errors, shape).lower
             return Bounds(lower, np.where(known & (values == least), lower, np.inf))
-        return self._first.bounds(values, errors, shape)
+        return reduction.bounds(values, errors, shape)
 
     def _look_closer(self, X: Matrix, lengths: NDArray[np.float64]) -> Bounds:
         """Return what float64 products tell of the lowest margin of any model; `lengths` are those of the rows."""
@@ -158,6 +191,11 @@ class LinearScreen:
             margins = lowest_margins(of_models, softmax)
         doubt = 2.0 * _logit_slope(X, self.models, SMALL_UNIT) * lengths + SLACK * (1.0 + margins)
         return Bounds(margins - doubt, margins + doubt)
+
+
+def _are_few(first: Bounds, threshold: float, size: int | None) -> bool:
+    """Return whether a first look leaves hardly more rows near than are wanted."""
+    return size is not None and len(bounds.lowest(first, threshold, size)[0]) <= 2 * size
 
 
 def _logit_slope(X: Matrix | ColumnBlock, models: RoundedModels, unit: float) -> float:

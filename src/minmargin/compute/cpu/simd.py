@@ -237,28 +237,44 @@ def lowest_size(typing_context: Any, logits: Any, n_logits: Any, lowest: Any) ->
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def lowest_gap(
-    typing_context: Any, scores: Any, n_scores: Any, n_outputs: Any, zero_too: Any, lowest: Any
-) -> Any:
-    """Set lowest[row] to the smallest difference between the two highest of a model's n_outputs scores.
+def lowest_gap(typing_context: Any, scores: Any, n: Any, n_outputs: Any, zero_too: Any, lowest: Any) -> Any:
+    """Set lowest[row] to the smallest difference between the two highest of a model's n_outputs scores, of n in all.
 
     With `zero_too`, a score of zero takes part that is not among them.
     """
+    return function(_write_lowest_gap, scores, n, n_outputs, zero_too, lowest)
 
-    def write(code: Code, scores: Any, n_scores: Any, n_outputs: Any, zero_too: Any, lowest: Any) -> None:
-        best, first, second = (Variable(code, math.inf) for _ in range(3))
-        zero_too = code.builder.trunc(zero_too, ir.IntType(1))
-        with code.loop(0, n_scores, n_outputs) as start:
-            first.value = code.lanes(0.0).where(zero_too, -math.inf)
-            second.value = -math.inf
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest_margin(
+    typing_context: Any, logits: Any, n: Any, n_outputs: Any, zero_too: Any, lowest: Any
+) -> Any:
+    """Set lowest[row] to the smallest such difference of the softmax of a model's logits."""
+    write = functools.partial(_write_lowest_gap, softmax=True)
+    return function(write, logits, n, n_outputs, zero_too, lowest)
+
+
+def _write_lowest_gap(
+    code: Code, scores: Any, n: Any, n_outputs: Any, zero_too: Any, lowest: Any, *, softmax: bool = False
+) -> None:
+    best, first, second, total = (Variable(code, math.inf) for _ in range(4))
+    zero_too = code.builder.trunc(zero_too, ir.IntType(1))
+    with code.loop(0, n, n_outputs) as start:
+        first.value = code.lanes(0.0).where(zero_too, -math.inf)
+        second.value = -math.inf
+        with code.loop(start, code.place(start, n_outputs)) as output:
+            score, leader = code.load(scores, code.place((output, LANES))), first.value
+            second.value = leader.lower(score).higher(second.value)
+            first.value = leader.higher(score)
+        gap = first.value - second.value
+        if softmax:
+            total.value = (code.lanes(0.0) - first.value).exp().where(zero_too, 0.0)
             with code.loop(start, code.place(start, n_outputs)) as output:
-                score, leader = code.load(scores, code.place((output, LANES))), first.value
-                second.value = leader.lower(score).higher(second.value)
-                first.value = leader.higher(score)
-            best.value = (first.value - second.value).lower(best.value)
-        code.store(best.value, lowest, 0)
-
-    return function(write, scores, n_scores, n_outputs, zero_too, lowest)
+                logit = code.load(scores, code.place((output, LANES)))
+                total.value = total.value + (logit - first.value).exp()
+            gap = (code.lanes(1.0) - (second.value - first.value).exp()) / total.value
+        best.value = gap.lower(best.value)
+    code.store(best.value, lowest, 0)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
