@@ -169,7 +169,7 @@ format: $(VENV)/installed-dev  ## mend style
 	$(BIN)/ruff format .
 
 # What `make bench` runs, in this order; each is described in benchmarks/README.md.
-BENCHMARKS := score fit solver choose_c networks parquet topb scaling memory bounds spread peers import_time
+BENCHMARKS := score strategies fit solver choose_c networks parquet topb scaling memory bounds spread peers import_time
 
 # Results are kept in a folder called by the processor; MACHINE=NAME names another.
 bench: $(VENV)/installed-torch  ## measure speed and memory as ratios, keep the results, and write the pages that quote them (many minutes)

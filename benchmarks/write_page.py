@@ -20,7 +20,7 @@ RESULTS = Path(__file__).with_name("results")  # a folder for each machine
 SHOWN = "epyc"  # the machine whose results are shown in full
 ON_A_GPU = "gpu"  # a machine that has this result is shown as one with a GPU
 ORDER = (
-    *("score", "fit", "solver", "choose_c", "networks", "parquet", "topb", "scaling"),
+    *("score", "strategies", "fit", "solver", "choose_c", "networks", "parquet", "topb", "scaling"),
     *("memory", "bounds", "billion", "spread", "peers", "import_time", "audit", ON_A_GPU),
 )
 ONE_RUN = timedelta(days=1)  # results of one machine that are no further apart belong together

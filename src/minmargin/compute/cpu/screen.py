@@ -17,11 +17,11 @@ product. What is then near lies closer to a boundary than float32 can tell, or, 
 slack of the inequality. The closer look is a float64 product, with u = 2^-53, and an exponential. The other scores have
 one look, with a float32 exponential.
 
-**One look while much is near.** A closer look costs several times a first one, and nearly as much as an exact score. As
-long as much of a block is near, at the beginning of any pool and to the end of a small one, that would be most of the
-work. So the first look is then at the lowest margins themselves, relative too, and no closer one follows: some more
-rows wait, and a few more are scored exactly. The softmax of relative logits is that of the canonical ones, and these
-err by less than `_slope` adds for gaps.
+**One look while much is needed.** A closer look costs several times a first one, and nearly as much as an exact score.
+As long as much of a block is needed, at the beginning of any pool and to the end of a small one, that would be most of
+the work. So the first look is then at the lowest margins themselves, relative too, and no closer one follows: some more
+rows wait, and a few more are scored exactly. That ends when float32 leaves more rows in doubt than it is certain of.
+The softmax of relative logits is that of the canonical ones, and these err by less than `_slope` adds for gaps.
 
 A screen is made in plain numpy. Only looking through it imports numba.
 """
@@ -42,7 +42,7 @@ from minmargin.data.rows import ColumnBlock, Matrix
 from minmargin.margins import ScoreName
 from minmargin.topb import Cut, Near
 
-_MUCH = 20.0  # see `_is_much_near`
+_MUCH = 20.0  # see `_is_much_needed`
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class LinearScreen:
         models: one output per class, or a single one for two classes.
         at_first: what the first look multiplies with: these, or for gaps the same relative to the first class.
         reduction: what gives the score.
-        last_share: the share of a block that was near when last one was looked at.
+        last_share: the share of a block that was certain to be needed when last one was looked at, as far as a first
+            look could tell; 0 if that left more in doubt.
     """
 
     models: RoundedModels
@@ -83,8 +84,8 @@ class LinearScreen:
         """Return the rows whose score may not be above the cut, and may be among the `size` lowest."""
         from minmargin.compute.cpu.rough_scores import look  # noqa: PLC0415 - imports numba
 
-        threshold, much = cut.score, self._is_much_near(X)
-        reduction = self._at_first(exactly=much)
+        threshold, much = cut.score, self._is_much_needed(X)
+        reduction = self.reduction if much else self.reduction.shortcut or self.reduction
         limits = self._limits(X, threshold, reduction)
         seen = look(X, self.at_first, reduction, limits)
         if not seen.finite:
@@ -95,12 +96,12 @@ class LinearScreen:
             return self._look_closer(X[seen.places[index]], lengths[index])
 
         first = self._bounds(seen, lengths, limits, reduction)
-        needless = self.reduction.shortcut is None or (much and _are_few(first, threshold, size))
+        self.last_share[0] = _certain_share(first, threshold, size, X.shape[0])
+        needless = self.reduction.shortcut is None or (much and self.last_share[0] > 0.0)
         # The bounds of a shortcut are wide, even of rows that are certain to be needed.
         index, found = bounds.two_looks(
             first, None if needless else look_closer, threshold=threshold, size=size, width=0.0
         )
-        self.last_share[0] = len(index) / max(X.shape[0], 1)
         return Near(seen.places[index], *found)
 
     def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
@@ -113,23 +114,18 @@ class LinearScreen:
             np.ceil(values) if self.reduction.counts_doubt else values, self.models.shape
         )
 
-    def _is_much_near(self, X: Matrix | ColumnBlock) -> bool:
-        """Return whether so much is near that closer looks would cost more than exponentials do.
+    def _is_much_needed(self, X: Matrix | ColumnBlock) -> bool:
+        """Return whether so much is needed that closer looks would cost more than exponentials do.
 
         A logit is `n_terms` products; an exponential takes as long as some thirty. By gaps, C / 2 times as much is near
         as by margins. A float64 product takes as long as a few float32 ones.
         """
-        n_rows, n_features = X.shape
+        shape, (n_rows, n_features) = self.models.shape, X.shape
+        # Of two classes, and where logits are class scores, gaps tell as much as margins do.
+        if self.reduction.shortcut is None or not shape.softmax or shape.n_classes == 2:
+            return False
         n_terms = X.nnz / max(n_rows, 1) if isinstance(X, sparse.csr_array) else n_features
-        return bool(self.last_share[0] * self.models.shape.n_classes * n_terms > _MUCH)
-
-    def _at_first(self, *, exactly: bool) -> Reduction:
-        """Return what the first look reduces logits to: the score itself, or what costs less."""
-        shape, shortcut = self.models.shape, self.reduction.shortcut
-        if shortcut is None:
-            return self.reduction
-        # Of two classes, and where logits are class scores, gaps tell as much.
-        return self.reduction if exactly and shape.softmax and shape.n_classes > 2 else shortcut
+        return bool(self.last_share[0] * shape.n_classes * n_terms > _MUCH)
 
     def _limits(self, X: Matrix | ColumnBlock, threshold: float, reduction: Reduction) -> Limits:
         return Limits(
@@ -193,9 +189,11 @@ class LinearScreen:
         return Bounds(margins - doubt, margins + doubt)
 
 
-def _are_few(first: Bounds, threshold: float, size: int | None) -> bool:
-    """Return whether a first look leaves hardly more rows near than are wanted."""
-    return size is not None and len(bounds.lowest(first, threshold, size)[0]) <= 2 * size
+def _certain_share(first: Bounds, threshold: float, size: int | None, n_rows: int) -> float:
+    """Return the share of `n_rows` that a first look is certain of; 0 if more rows are in doubt than certain."""
+    near, threshold = bounds.lowest(first, threshold, size)
+    n_certain = np.count_nonzero(first.upper <= threshold)
+    return n_certain / n_rows if threshold < np.inf and 2 * n_certain >= len(near) > 0 else 0.0
 
 
 def _logit_slope(X: Matrix | ColumnBlock, models: RoundedModels, unit: float) -> float:
