@@ -1,9 +1,10 @@
 """How fast other strategies go than min-margin, and small pools.
 
 Pools in memory, 25 linear members, B = 1,000. `committee` counts votes, which tie by the thousand. `random` needs no
-row but its picks: what it takes besides hashes is some 6 ms, however many rows there are. `random-margin-mix` takes half of
-its batch by chance. The loop is that of `score.py`. All ways of a pool take turns in one process. With `--before`, a
-checkout of earlier code takes turns with this one, process by process, so that one run shows what has changed.
+row but its picks: what it takes besides hashes is some 6 ms, however many rows there are. `random-margin-mix` takes
+half of its batch by chance. The loop is that of `score.py`. All ways of a pool take turns in one process. With
+`--before`, a checkout of earlier code takes turns with this one, process by process, so that one run shows what has
+changed.
 
     python benchmarks/strategies.py [--quick] [--rounds 3] [--turns 1] [--before FOLDER] [--json FILE]
 """
