@@ -24,7 +24,8 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 TIES = Path(__file__).with_name("figures.toml")
-WORDS_OF = {"docs/study.md": "study/words.md"}  # the page shows them as they are
+# Pages that show words of another file as they are.
+WORDS_OF = {"docs/study.md": "study/words.md", "docs/published.md": "study/published.md"}
 sys.path.append(str(RESULTS.parent))  # its scripts import each other by name
 
 from measuring import Table  # noqa: E402 - see above
@@ -247,7 +248,7 @@ def ties_of(name: str) -> list[Tie]:
 
 def main() -> None:
     """Write every page that has a tie or a table."""
-    for path in (ROOT / "README.md", ROOT / "study" / "words.md", *(ROOT / "docs").rglob("*.md")):
+    for path in (ROOT / "README.md", *map(ROOT.joinpath, WORDS_OF.values()), *(ROOT / "docs").rglob("*.md")):
         page = path.read_text()
         name = path.relative_to(ROOT).as_posix()
         current = with_current_figures(page, ties_of(name))

@@ -11,13 +11,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Written from results as a whole; what the others show of results is tied to them.
 WRITTEN = {
-    f"docs/{name}.md" for name in ("benchmarks", "study", "paper", "theorem", "reliability", "command-line")
+    f"docs/{name}.md"
+    for name in ("benchmarks", "study", "published", "paper", "theorem", "reliability", "command-line")
 }
 PAGES = [
     path.relative_to(ROOT).as_posix()
     for path in (
         ROOT / "README.md",
         ROOT / "study" / "words.md",
+        ROOT / "study" / "published.md",
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "docs/howto").glob("*.md")),
     )
@@ -55,9 +57,10 @@ def test_the_words_of_the_page_of_benchmarks_quote_nothing_that_it_does_not_show
     assert figures.untied(words, figures.ties_of("docs/benchmarks.md")) == []
 
 
-def test_the_page_of_the_study_has_the_words_with_their_figures(figures):
-    text = (ROOT / "docs" / "study.md").read_text()
-    assert figures.with_current_figures(text, figures.ties_of("docs/study.md")) == text, "run make docs"
+@pytest.mark.parametrize("page", ["docs/study.md", "docs/published.md"])
+def test_pages_of_results_have_their_words_with_current_figures(figures, page):
+    text = (ROOT / page).read_text()
+    assert figures.with_current_figures(text, figures.ties_of(page)) == text, "run make docs"
 
 
 def test_how_far_strategies_are_apart_in_the_study_is_a_figure_too(figures):
