@@ -35,11 +35,11 @@ N_LABELED = 1_000
 OTHERS = [
     ["scikit-activeml 1.0.1", "`simple_batch` fills a B x |Z| array of floats and finds each pick by a pass over all"],
     ["modAL 0.4.2.1", "holds all (|Z|, K, C) probabilities; vote entropy counts every row's votes in Python"],
-    ["small-text 1.4.1", "no committees of bootstrap draws; a Python call and a sort for every row"],
+    ["small-text 2.0.0.dev4", "no committees of bootstrap draws; a Python call and a sort for every row"],
     ["cleanlab 2.9.0", "ActiveLab scores predictions that you bring; it trains no committee"],
     ["ALiPy 1.2.5", "needs a removed name put back on Python 3.10 and later; always 10 members"],
     ["libact 0.1.6", "no wheel, built with its C extensions off; one row a call, trained anew after each"],
-    ["baal 2.1.0", "not measured: brings PyTorch (5.7 GB by pip); scores (|Z|, C, K) predictions that you bring"],
+    ["baal 2.1.0", "brings PyTorch; scores (|Z|, C, K) predictions that you bring: only in peer_picks.py"],
     ["pyrelational 1.0.2", "not measured: wants scikit-learn < 1.4.3 and PyTorch < 2.3"],
 ]  # fmt: skip
 
