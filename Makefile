@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults fuzz lint format bench bench-quick bench-billion bench-clusters docs site notebooks environments clean
+.PHONY: help setup demo test test-docs test-shared test-torch test-clusters test-libraries test-browser test-labelling test-oldest test-newer dist reproduce-quick study faults fuzz lint format bench bench-quick bench-billion bench-clusters bench-peers docs site notebooks environments clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -192,6 +192,14 @@ bench-clusters: .venv-clusters/installed  ## measure Dask, Ray and Spark, and ch
 		--json build/bench-clusters/cluster_model.json
 	.venv-clusters/bin/python benchmarks/history.py keep build/bench-clusters $(if $(MACHINE),--machine $(MACHINE))
 	.venv-clusters/bin/python docs/write_figures.py
+
+# In cells on disk, in build/peers: what is there is not played again. Nothing else should be at work while seconds are measured.
+bench-peers: $(VENV)/installed-dev  ## compare what other libraries pick, and write it into docs/benchmarks.md (hours; needs the data sets)
+	$(BIN)/minmargin study --pack
+	$(BIN)/python benchmarks/peer_picks.py --json build/bench-peers/peer_picks.json
+	$(BIN)/python benchmarks/history.py keep build/bench-peers $(if $(MACHINE),--machine $(MACHINE))
+	$(BIN)/python benchmarks/write_page.py
+	$(BIN)/python docs/write_figures.py
 
 docs: $(VENV)/installed-dev  ## draw the pictures, and write the help pages and all that pages show of results anew
 	$(BIN)/python docs/draw_pictures.py
