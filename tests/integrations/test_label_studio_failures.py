@@ -90,6 +90,31 @@ def test_an_import_that_is_cut_off_is_not_sent_again(answering: Any) -> None:
     )
 
 
+def test_a_server_that_goes_away_before_tasks_are_counted_has_them(answering: Any) -> None:
+    imported = False
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        nonlocal imported
+        if "/import" in request.path:
+            imported = True
+            answer_with(201, b'{"task_count": 3}')(request)
+        elif request.command == "POST":
+            answer_with(201, b'{"id": 1, "title": "mine"}')(request)
+        elif imported:
+            hang_up(request)
+        else:
+            answer_with(200, b'{"count": 0, "next": null, "previous": null, "results": []}')(request)
+
+    url = answering(answer)
+    message = complaint(
+        lambda: push(Showing.of(made_up_batch(3)), url=url, project="mine", token=SECRET), LabelStudioError
+    )
+    assert message == (
+        f"Label Studio at {url} hung up when it was asked for the tasks of project 1. Try again. 3 of 3 new rows "
+        "were added before. Push again: no row is added twice."
+    )
+
+
 def test_no_server_is_said_at_once() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

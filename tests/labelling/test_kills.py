@@ -12,7 +12,7 @@ from made_up_batch import made_up_batch
 from minmargin.integrations.items import Showing
 from minmargin.integrations.label_studio import LabelStudioError, push
 
-N_ROWS = 700
+N_ROWS = 1_500  # so many that a quick server is still taking some when it is killed
 
 
 @pytest.mark.parametrize("after_seconds", [0.0, 0.15, 0.4])

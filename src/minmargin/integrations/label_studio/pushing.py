@@ -95,7 +95,11 @@ def push(
         n_new = sum(identity not in known for identity in showing.ids)
         in_background = _add(server, used, tasks, n_new, progress)
         if n_new:
-            _check_count(server, used, n_tasks + n_new, in_background=in_background)
+            try:
+                n_there = _count(server, used, n_tasks + n_new, in_background=in_background)
+            except LabelStudioError as error:
+                raise _told_how_far(error, n_new, n_new) from None
+            _check_count(server, used, n_there, n_tasks + n_new, in_background=in_background)
     return Pushed(
         project=used.id,
         title=used.title,
@@ -116,19 +120,30 @@ def _add(
         try:
             in_background |= not server.add_tasks(project, chunk)
         except LabelStudioError as error:
-            raise LabelStudioError(
-                f"{error} {n_added:,} of {n_tasks:,} new rows were added before. Push again: no row is added twice."
-            ) from None
+            raise _told_how_far(error, n_added, n_tasks) from None
         n_added += len(chunk)
         progress("pushing", n_added, n_tasks)
     return in_background
 
 
-def _check_count(server: Server, project: Project, n_tasks: int, *, in_background: bool) -> None:
-    """Raise an error if a project has fewer tasks than it should: what a server says it took may not be there."""
+def _told_how_far(error: LabelStudioError, n_added: int, n_tasks: int) -> LabelStudioError:
+    return LabelStudioError(
+        f"{error} {n_added:,} of {n_tasks:,} new rows were added before. Push again: no row is added twice."
+    )
+
+
+def _count(server: Server, project: Project, n_tasks: int, *, in_background: bool) -> int:
+    """Return how many tasks a project has; what is imported in the background is waited for."""
     deadline = time.monotonic() + (_BACKGROUND_SECONDS if in_background else 0)
     while (n_there := server.count_tasks(project)) < n_tasks and time.monotonic() < deadline:
         time.sleep(1)
+    return n_there
+
+
+def _check_count(
+    server: Server, project: Project, n_there: int, n_tasks: int, *, in_background: bool
+) -> None:
+    """Raise an error if a project has fewer tasks than it should: what a server says it took may not be there."""
     if n_there < n_tasks:
         after = (
             "It imports in the background: push again if rows are missing when it is done."
