@@ -117,11 +117,13 @@ def written(source: str, *where: Any) -> str:
 def _in_table(source: str, title: str, row: str | list[str], column: str) -> float:
     first = [row] if isinstance(row, str) else row
     cells = [
-        cells[table.header.index(column)]
+        cell
         for table in tables_of(source)
-        if title in _names(table) and column in table.header
+        if title in _names(table)
         for cells in table.rows
         if cells[: len(first)] == first
+        for name, cell in zip(table.header, cells, strict=False)
+        if name == column
     ]
     if len(cells) != 1:
         raise FigureError(f"{source} has {len(cells)} cells {title!r}, {row!r}, {column!r}. Name one.")

@@ -227,7 +227,8 @@ def _list_areas(areas: Areas) -> str:
             if any(row):
                 rows.append((f"{problem}, {strategy}", *row))
     return table(
-        ("set, strategy", *(part for size in sizes for part in (f"B = {size}", "minus margin"))), rows
+        ("set, strategy", *(part for size in sizes for part in (f"B = {size}", f"B = {size}, minus margin"))),
+        rows,
     )
 
 
