@@ -5,21 +5,18 @@ The study codes its problems in its own way, and rounds them. Here a table's own
 
 from __future__ import annotations
 
-import zipfile
 import zlib
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.errors import InputError
+from minmargin.experiments.packing import pack, unpack
 from minmargin.experiments.study.coding import Columns, Images
-from minmargin.experiments.study.problems import read_array
 from minmargin.experiments.study.sets import OTHER_READERS, READERS
-from minmargin.files import make_folder, write_whole
 
 #: Types that columns are packed in: the first that has all values exactly.
 _TYPES = ("uint8", "float32", "float64")
@@ -61,47 +58,21 @@ def make_rows(name: str, data_dir: Path | None = None) -> Rows:
 
 def pack_rows(folder: Path, names: Iterable[str], data_dir: Path | None = None) -> list[Path]:
     """Write sets that are not yet in a folder, and return the paths of all."""
-    make_folder(folder)
-    paths = []
-    for name in names:
-        path = _path(folder, name)
-        if not path.exists():
-            write_whole(path, partial(_write, make_rows(name, data_dir)))
-        paths.append(path)
-    return paths
+
+    def arrays_of(name: str) -> dict[str, Any]:
+        rows = make_rows(name, data_dir)
+        return {"X": rows.X, "y": rows.y.astype(np.int16)}
+
+    return pack(folder, names, arrays_of)
 
 
 @lru_cache(maxsize=2)
 def load_rows(folder: Path, name: str) -> Rows:
     """Return the rows of a set that was packed into a folder."""
-    path = _path(folder, name)
-    if not path.is_file():
-        raise InputError(
-            f"Set {name!r} is not packed: there is no file {str(path)!r}. Use minmargin published --pack first."
-        )
-    try:
-        with zipfile.ZipFile(path) as archive:
-            X, y = (read_array(archive, each, path) for each in ("X", "y"))
-        if X.ndim != 2 or y.shape != X.shape[:1] or X.dtype.name not in _TYPES or y.dtype != np.int16:
-            raise ValueError("its arrays are not rows and labels")  # noqa: TRY301 - told like all others
-    except (
-        OSError,
-        EOFError,
-        KeyError,
-        ValueError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise InputError(
-            f"{str(path)!r} cannot be read ({error}). Delete it, then use minmargin published --pack."
-        ) from error
+    X, y = unpack(folder, name, ("X", "y"), check=_check_arrays, called="Set", command="minmargin published")
     return Rows(name, X, y.astype(np.intp))
 
 
-def _write(rows: Rows, file: IO[bytes]) -> None:
-    np.savez_compressed(file, X=rows.X, y=rows.y.astype(np.int16))
-
-
-def _path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.npz"
+def _check_arrays(X: NDArray[Any], y: NDArray[Any]) -> None:
+    if X.ndim != 2 or y.shape != X.shape[:1] or X.dtype.name not in _TYPES or y.dtype != np.int16:
+        raise ValueError("its arrays are not rows and labels")

@@ -9,24 +9,21 @@ and so on are for choosing among strategies, those in the places 2, 4, 6 and so 
 
 from __future__ import annotations
 
-import zipfile
 import zlib
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.committee.storage.saved import parse_npy
 from minmargin.errors import InputError, listing, nearest
+from minmargin.experiments.packing import pack, unpack
 from minmargin.experiments.study.sets import READERS
-from minmargin.files import make_folder, write_whole
 
 Half: TypeAlias = Literal["choose", "confirm"]
 
-_LARGEST_ARRAY = 1 << 30
 N_ROWS = 24_000
 N_ROWS_LARGE = 100_000
 
@@ -88,49 +85,20 @@ def make_problem(name: str, data_dir: Path | None = None) -> Problem:
 
 def pack_problems(folder: Path, names: Iterable[str], data_dir: Path | None = None) -> list[Path]:
     """Write problems that are not yet in a folder, and return the paths of all."""
-    make_folder(folder)
-    paths = []
-    for name in names:
-        path = _path(folder, name)
-        if not path.exists():
-            write_whole(path, partial(_write, make_problem(name, data_dir)))
-        paths.append(path)
-    return paths
+
+    def arrays_of(name: str) -> dict[str, Any]:
+        problem = make_problem(name, data_dir)
+        return {"X": problem.X, "y": problem.y, "names": problem.names}
+
+    return pack(folder, names, arrays_of)
 
 
 @lru_cache(maxsize=2)
 def load_problem(folder: Path, name: str) -> Problem:
     """Return a problem that was packed into a folder."""
-    path = _path(folder, name)
-    if not path.is_file():
-        raise InputError(
-            f"Problem {name!r} is not packed: there is no file {str(path)!r}. Use minmargin study --pack first."
-        )
-    try:
-        with zipfile.ZipFile(path) as archive:
-            X, y, names = (read_array(archive, each, path) for each in ("X", "y", "names"))
-        _check_arrays(X, y, names)
-    except (
-        OSError,
-        EOFError,
-        KeyError,
-        ValueError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise InputError(
-            f"{str(path)!r} cannot be read ({error}). Delete it, then use minmargin study --pack."
-        ) from error
-    return Problem(name, X, y, names)
-
-
-def read_array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
-    """Return an array of a packed problem, whose size is known before it is unpacked."""
-    size = archive.getinfo(f"{name}.npy").file_size
-    if size > _LARGEST_ARRAY:
-        raise ValueError(f"{name} has {size:,} bytes, more than a problem has")
-    return parse_npy(archive.read(f"{name}.npy"), path)
+    arrays = ("X", "y", "names")
+    found = unpack(folder, name, arrays, check=_check_arrays, called="Problem", command="minmargin study")
+    return Problem(name, *found)
 
 
 def _check_arrays(X: NDArray[Any], y: NDArray[Any], names: NDArray[Any]) -> None:
@@ -152,11 +120,3 @@ def check_problems(names: Iterable[str]) -> tuple[str, ...]:
                 f"There is no problem {name!r} (names: {listing(known, most=len(known))}).{nearest(name, known)}"
             )
     return checked
-
-
-def _write(problem: Problem, file: IO[bytes]) -> None:
-    np.savez_compressed(file, X=problem.X, y=problem.y, names=problem.names)
-
-
-def _path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.npz"
