@@ -7,11 +7,16 @@ and counts the rows that each idea must leave, its errors bounded as strictly as
 - *int16*, *int8*: rows and weights rounded to whole numbers, the largest of a row or model to Q (for int16 the largest
   with which 64 products cannot leave int32). x errs by half a step, so a logit by half a step times the sum of sizes.
 - *bfloat16*: rows and weights rounded to 8 bits.
+- *halves*: rows and weights as sums of two bfloat16 numbers each, and three products of these.
 - *mean*: one model, the mean of the members, and how far any member's weights are from it.
 - *projection*: rows and weights projected onto the r main directions of all weights; the rest bounded by its lengths.
 
 *work* is what the rough look costs relative to the float32 product: measured for int16, for the others what the width
 of their numbers or the number of their products gives at best. *gain* is 1 / (work + share left).
+
+Where torch is installed, bare products of bfloat16 and int8 numbers by oneDNN, which knows the processor's own
+instructions for them, take turns with numpy's float32 product, in blocks as large as a scan's. Three products need
+rows cut in halves, which is not counted.
 
     python benchmarks/rougher.py [--quick] [--json FILE]
 """
@@ -19,7 +24,8 @@ of their numbers or the number of their products gives at best. *gain* is 1 / (w
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +34,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import StandardScaler
 
 import minmargin as mm
-from measuring import Report, Table, arguments_of, times
+from measuring import Report, Table, arguments_of, figure, take_turns, times
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 BATCH_SIZE = 100  # half a percent of the pool
@@ -129,6 +135,19 @@ def bfloat16(rows: np.ndarray, committee: Committee) -> float:
     return share_left(rows, committee, rows @ W.T, unit * np.abs(rows) @ np.abs(W).T)
 
 
+def halves(rows: np.ndarray, committee: Committee) -> float:
+    """Return the share left by three products of bfloat16 numbers: of the high halves, and of a high and a low one.
+
+    A half has 8 bits, so two of them lose 2^-18 of a number, and low by low, which is left out, is 2^-18 of a product.
+    All three are summed in float32, in any order.
+    """
+    W = committee.outputs
+    n_sums = 3 * rows.shape[1]
+    summed = n_sums * 2.0**-24 / (1 - n_sums * 2.0**-24)
+    unit = (3 * 2.0**-18 + summed) * (1 + 2.0**-7)
+    return share_left(rows, committee, rows @ W.T, unit * np.abs(rows) @ np.abs(W).T)
+
+
 def mean_model(rows: np.ndarray, committee: Committee) -> float:
     """Return the share left by the mean model and the members' distances from it, around the mean row."""
     center = rows.mean(axis=0)
@@ -153,10 +172,51 @@ def projection(rows: np.ndarray, committee: Committee, rank: int) -> float:
     return share_left(rows, committee, logits, rest[:, None] * W_rest)
 
 
+def products_of_low_precision(n_rows: int, rounds: int) -> Table:
+    """Return how fast oneDNN multiplies rows of low precision with 25 members, beside numpy's float32."""
+    import torch  # noqa: PLC0415 - it may be missing
+
+    table = Table(
+        "Bare products on all cores, GFLOP/s, and how many times as fast as float32",
+        ["rows", "float32", "bfloat16", "int8", "bfloat16 vs", "three bfloat16 vs", "int8 vs"],
+    )
+    rng = np.random.default_rng(0)
+    for n_features, n_outputs in ((784, 250), (64, 250), (32, 25)):
+        rows = rng.standard_normal((n_rows, n_features), dtype=np.float32)
+        weights = rng.standard_normal((n_features, n_outputs), dtype=np.float32)
+        out = np.empty((n_rows, n_outputs), dtype=np.float32)
+        high = [torch.from_numpy(each).bfloat16() for each in (rows, weights)]
+        whole = [
+            torch.from_numpy(np.clip(np.round(each * 32), -127, 127).astype(np.int8))
+            for each in (rows, weights)
+        ]
+        ways: dict[str, Callable[[], object]] = {
+            "float32": lambda rows=rows, weights=weights, out=out: np.matmul(rows, weights, out=out),
+            "bfloat16": lambda high=high: torch.matmul(*high),
+            "int8": lambda whole=whole: torch._int_mm(*whole),  # noqa: SLF001 - there is no other
+        }
+        turns = take_turns(ways, rounds)
+        operations = 2e-9 * n_rows * n_features * n_outputs
+        table.rows.append(
+            [
+                f"{n_rows:,} x {n_features}, {n_outputs} outputs",
+                *(figure(operations / turns.median(way)) for way in ("float32", "bfloat16", "int8")),
+                times(turns.ratio("float32", "bfloat16")),
+                times(turns.ratio("float32", "bfloat16") / 3),
+                times(turns.ratio("float32", "int8")),
+            ]
+        )
+    return table
+
+
 def main() -> None:
     """Print the share of rows that each idea leaves, and what it could gain."""
     arguments = arguments_of(__doc__)
     report = Report(__file__, __doc__, arguments)
+    if find_spec("torch") is None:
+        print("There is no torch: products of low precision were not measured.")
+    else:
+        report.add(products_of_low_precision(131_072, 3 if arguments.quick else 9))
     if not DATA.is_dir():
         print("There is no shared/data folder beside the checkout: nothing was measured.")
         return
@@ -172,6 +232,7 @@ def main() -> None:
             "int16": (INT16_WORK, rounded(rows, committee, int(np.sqrt(2**31 / 64)))),
             "int8": (1 / 4, rounded(rows, committee, 127)),
             "bfloat16": (1 / 2, bfloat16(rows, committee)),
+            "halves": (3 / 2, halves(rows, committee)),
             "mean": (1 / len(committee.weights), mean_model(rows, committee)),
             f"projection, r = {rank}": (rank / n_outputs + rank / width, projection(rows, committee, rank)),
         }
