@@ -65,6 +65,21 @@ What is missed, and what binds:
   differ by a tenth; the last is shown."""
 
 
+# What binds where a benchmark's own goals are missed, in the section of that benchmark.
+BINDS = {
+    "strategies": """\
+What binds on small pools: the loop takes half a second for 20,000 rows of 784 features, so a tenth of it is some 46 ms.
+The bare product for 250 outputs is 7.8 GFLOP, 40 ms at this machine's ceiling, and nothing
+[rougher](decisions/0025-no-halves-without-matrix-units.md) would be done sooner. Then at least 1,000 rows are scored
+exactly, in float64. In a large pool that is nothing; here it is every twentieth row.""",
+    "parquet": """\
+What binds from Parquet: all ways have all cores busy, and three quarters of minmargin's processor time is decoding,
+which is pyarrow's. Larger and smaller batches, buffers and reading ahead were tried, and none was faster. Memory maps
+would spare a fifth of the decoding, but a file that is cut short while it is read would kill the process. From CSV,
+pyarrow's reader of streams has one thread; `read_csv`, the fastest, holds a whole file.""",
+}
+
+
 GPU_LIMITS = """\
 From host memory, rows pass through page-locked pieces of 4 MB: a GPU reads those at 55 GB/s, and an array is not
 page-locked. Ten threads fill two pieces each, in turn. Every copy has its price, and what is larger leaves the
@@ -184,8 +199,9 @@ def section(result: dict[str, Any], more: Sequence[str] = ()) -> str:
     prose = [paragraph for paragraph in paragraphs if not paragraph.startswith("    ")]
     picture = [SHOWN_BY[result["name"]]] if result["name"] in SHOWN_BY else []
     tables = [Table(**table).markdown() for table in result["tables"]]
+    binds = [BINDS[result["name"]]] if result["name"] in BINDS else []
     heading = title.replace("\n", " ").rstrip(".")
-    return "\n\n".join([f"## {heading}", *prose, script_of(result), *more, *picture, *tables])
+    return "\n\n".join([f"## {heading}", *prose, script_of(result), *more, *picture, *tables, *binds])
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
