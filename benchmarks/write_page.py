@@ -30,8 +30,9 @@ MNIST = PAGE.parents[1] / "paper" / "results" / "mnist.json"  # how long the pap
 INTRODUCTION = """\
 # Benchmarks
 
-`make bench` measures everything on this page and writes it anew; `make bench-quick` runs the same scripts on small
-sizes and writes nothing. The scripts are in [benchmarks/](../benchmarks/), and so are
+`make bench` measures most of this page and writes it anew; `make bench-quick` runs the same scripts on small sizes and
+writes nothing. `make bench-billion`, `make bench-peers` and, on a machine with a GPU, benchmarks/gpu.py measure the
+rest. The scripts are in [benchmarks/](../benchmarks/), and so are
 [the results](../benchmarks/README.md#where-results-are-kept) of every run.
 
 Every comparison is a ratio measured in one run. The ways take turns, round after round, so that whatever else the

@@ -32,7 +32,7 @@ TOY = Dataset(
     name="toy",
     title="Numbers",
     origin="the school",
-    licence="MIT [sic]",
+    license="MIT [sic]",
     files=tuple(DataFile(name, len(CONTENT), CHECKSUM) for name in ("a.csv", "b.csv")),
     n_rows=20_000,
     n_features=1,
@@ -98,7 +98,7 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
 # List
 
 
-def test_list_shows_size_classes_licence_and_place(run: Run, tmp_path: Path) -> None:
+def test_list_shows_size_classes_license_and_place(run: Run, tmp_path: Path) -> None:
     row = ["toy", "20,000", "x", "1", "2", "MIT", "[sic]"]
     assert words(run("list")[1])[1:] == [[*row, "-"]]
     put(tmp_path, a=CONTENT)

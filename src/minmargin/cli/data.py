@@ -46,7 +46,7 @@ def _help(context: typer.Context) -> None:
 
 @data_app.command("list", epilog="Example:\n\n  minmargin data list --json")
 def list_command(data_dir: _DataDir = None, as_json: AsJson = False) -> None:
-    """List the data sets: what they are, their licence, and where they were found."""
+    """List the data sets: what they are, their license, and where they were found."""
     if as_json:
         typer.echo(json.dumps([_record(dataset, data_dir) for dataset in DATASETS.values()], indent=2))
         return
@@ -54,14 +54,14 @@ def list_command(data_dir: _DataDir = None, as_json: AsJson = False) -> None:
     table.add_column("data set", no_wrap=True)
     table.add_column("rows x features", justify="right", no_wrap=True)
     table.add_column("classes", justify="right")
-    for heading in ("licence", "found in"):
+    for heading in ("license", "found in"):
         table.add_column(heading)
     for dataset in DATASETS.values():
         table.add_row(
             dataset.name,
             f"{dataset.n_rows:,} x {dataset.n_features}",
             str(dataset.n_classes),
-            escape(dataset.licence),
+            escape(dataset.license),
             escape(str(_found_in(dataset, data_dir) or "-")),
         )
     make_console(quiet=False).print(table)
@@ -153,7 +153,7 @@ def _record(dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
         "rows": dataset.n_rows,
         "features": dataset.n_features,
         "classes": dataset.n_classes,
-        "licence": dataset.licence,
+        "license": dataset.license,
         "origin": dataset.origin,
         "note": dataset.note,
         "files": [

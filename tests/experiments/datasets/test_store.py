@@ -146,7 +146,7 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_an_entry_is_complete(name):
     entry = find_dataset(name)
     assert entry.name == name
-    assert all((entry.title, entry.origin, entry.licence, entry.note, entry.files))
+    assert all((entry.title, entry.origin, entry.license, entry.note, entry.files))
     assert not entry.origin.endswith(".")
     assert min(entry.n_rows, entry.n_features, entry.n_classes - 1) > 0
     for file in entry.files:

@@ -94,13 +94,13 @@ def test_hypotheses_have_a_verdict_each():
     assert verdicts["batches cost little"].outcome == "holds"
     assert verdicts["margin wins"].outcome == "does not hold"
     assert verdicts["margin wins"].figures.startswith("logistic, 10 0-2-0; ")
-    assert verdicts["members of its own"].outcome == "open"
+    assert verdicts["members of its own"].outcome == "not played yet"
     far = judge(of_rebenchmark(margin=0.95))
     assert far["near"].outcome == "does not hold"
 
 
 def test_without_curves_everything_is_open():
-    assert {verdict.outcome for verdict in judge([]).values()} == {"open"}
+    assert {verdict.outcome for verdict in judge([]).values()} == {"not played yet"}
 
 
 def test_wins_are_counted_over_sets():

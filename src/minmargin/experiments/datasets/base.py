@@ -67,7 +67,7 @@ class Dataset:
         name: how callers ask for it, and the folder its files lie in.
         title: what it is, in a few words.
         origin: who made it and where its files can be had, for people.
-        licence: the terms it is published under.
+        license: the terms it is published under.
         files: the files that the loader reads.
         n_rows: rows of the table, without those of a standard test set.
         n_features: columns of the table.
@@ -79,7 +79,7 @@ class Dataset:
     name: str
     title: str
     origin: str
-    licence: str
+    license: str
     files: tuple[DataFile, ...]
     n_rows: int
     n_features: int

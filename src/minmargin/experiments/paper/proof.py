@@ -38,7 +38,7 @@ def best_member_error(m: int) -> float:
     """Return E(h_M), the error of the best of all m^2 bootstrap boundaries, exactly; the paper only bounds it.
 
     Put both classes' distances from the true boundary on one line. The best boundary is half the smallest gap between
-    two neighbours of different classes. If there are c such pairs, all their gaps pass t with probability (1 - c t)^2m
+    two neighbors of different classes. If there are c such pairs, all their gaps pass t with probability (1 - c t)^2m
     (in units of the line), which gives the mean square 2 / (c^2 (2m+1) (2m+2)); c + 1 is the number of runs in a random
     order of m and m.
     """

@@ -26,7 +26,7 @@ _HEAD = """# Published tables, played again
 
 <!-- Written from the results: what is changed here by hand is lost. Words are kept in a file of their own. -->
 
-Others have compared strategies, too. Here two of their tables are played by their own rules, as far as the data is at
+Others have compared strategies, too. Here tables of theirs are played by their own rules, as far as the data is at
 hand, with our strategies beside theirs. If the numbers did not agree where both do the same, nothing else here could be
 believed. `minmargin published` plays them again."""
 

@@ -14,7 +14,7 @@ from minmargin.experiments.published.curves import Curve
 from minmargin.experiments.published.hypotheses import ALIKE, HYPOTHESES, NEAR
 from minmargin.experiments.published.theirs import REBENCHMARK, REBENCHMARK_DRAWS
 
-Outcome: TypeAlias = Literal["holds", "does not hold", "open"]
+Outcome: TypeAlias = Literal["holds", "does not hold", "not played yet"]
 
 
 class Verdict(NamedTuple):
@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
 
 
 def judge(curves: Sequence[Curve]) -> dict[str, Verdict]:
-    """Return what results say of each hypothesis, by its name; "open" where too little was played."""
+    """Return what results say of each hypothesis, by its name; "not played yet" where too little was played."""
     return {each.name: _CHECKS[each.name](curves) for each in HYPOTHESES}
 
 
@@ -125,7 +125,7 @@ def _verdict(figures: dict[str, float], n_wanted: int, holds: Callable[[float], 
     """Return a verdict on figures that all have to hold; one that is not there leaves it open."""
     told = "; ".join(f"{name} {value:+.4f}" for name, value in figures.items())
     if len(figures) < n_wanted:
-        return Verdict("open", told)
+        return Verdict("not played yet", told)
     return Verdict("holds" if all(map(holds, figures.values())) else "does not hold", told)
 
 
@@ -146,6 +146,6 @@ def _count(
 def _of_counts(counts: dict[str, Tally], n_wanted: int, holds: Callable[[int, int], bool]) -> Verdict:
     told = "; ".join(f"{name} {'-'.join(map(str, count))}" for name, count in counts.items())
     if len(counts) < n_wanted:
-        return Verdict("open", told)
+        return Verdict("not played yet", told)
     every = all(holds(wins, losses) for wins, _, losses in counts.values())
     return Verdict("holds" if every else "does not hold", told)

@@ -71,8 +71,8 @@ def _count(verdicts: Mapping[str, Verdict]) -> str:
 def _against(found: Duels, rival: str) -> str:
     whole, early, late = (found.against(rival, late=late) for late in (None, False, True))
     return (
-        f"Against {rival}, over all datasets and batch sizes, min-margin is {_score(whole)}: in the smaller half of "
-        f"the batch sizes {_score(early)}, in the larger half {_score(late)}."
+        f"Against {rival}, over all datasets and batch sizes of the main runs, min-margin is {_score(whole)}: in the "
+        f"smaller half of the batch sizes {_score(early)}, in the larger half {_score(late)}."
     )
 
 
@@ -111,25 +111,27 @@ def _leaders(measured: Measured) -> str:
 
 
 def _trainers(measured: Measured) -> list[str]:
-    """Say how far the benchmark's comparison with margin depends on how the model is trained."""
-    scores = {}
-    for variant in ("main", "liblinear", "standardized"):
-        found = duels(measured, tuple(place._replace(variant=variant) for place in BENCHMARK))
-        if "margin" in found.rivals:
-            scores[variant] = found.against("margin")
-    if len(scores) < 2:
-        return []
-    words = "; ".join(f"{variant}: {_score(score)}" for variant, score in scores.items())
-    return [
-        f"On the benchmark tables the comparison with margin depends on the training as follows. {words}."
-    ]
+    """Say how far the benchmark's comparisons with margin and random depend on how the model is trained."""
+    variants = {
+        variant: duels(measured, tuple(place._replace(variant=variant) for place in BENCHMARK))
+        for variant in ("main", "liblinear", "standardized")
+    }
+    lines = []
+    for rival in ("margin", "random"):
+        scores = {name: found.against(rival) for name, found in variants.items() if rival in found.rivals}
+        if len(scores) > 1:
+            words = "; ".join(f"{name}: {_score(score)}" for name, score in scores.items())
+            lines.append(
+                f"On the benchmark tables the comparison with {rival} depends on the training as follows. {words}."
+            )
+    return lines
 
 
 _RARE = 10  # a lead in fewer than one of so many comparisons is none to speak of
 
 
 def _advice(found: Duels) -> str:
-    """Say what to use: whatever the comparisons in the larger and smaller half of sizes are in favour of."""
+    """Say what to use: whatever the comparisons in the larger and smaller half of sizes are in favor of."""
     late, early = found.against("margin", late=True), found.against("margin", late=False)
     rivals = [name for name in dict.fromkeys((*MAIN_TEXT, *APPENDIX)) if name in found.rivals]
     beaten = [name for name in rivals if found.against(name).wins > found.against(name).losses]
