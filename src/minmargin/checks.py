@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -48,6 +49,17 @@ def rows_in_share(name: str, share: str, n_rows: int) -> int:
             f"{name}={share!r} of {n_rows:,} rows is less than one row. Use a larger share, or {name}=1."
         )
     return rows
+
+
+def plain(value: Any) -> Any:
+    """Return a number of numpy's as one of Python's, which does not overflow and goes into JSON; all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def make_plain(settings: Any) -> None:
+    """Make the fields of a frozen dataclass plain."""
+    for field in fields(settings):
+        object.__setattr__(settings, field.name, plain(getattr(settings, field.name)))
 
 
 def is_number(value: Any) -> bool:

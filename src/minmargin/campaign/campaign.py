@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
 from minmargin.campaign.status import Status
 from minmargin.campaign.values import from_text
-from minmargin.checks import check_count
+from minmargin.checks import check_count, plain
 from minmargin.data.reading import Reading
 from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
@@ -59,11 +59,9 @@ class Campaign:
 
     Attributes:
         folder: where everything is kept.
-        settings: what it was set up with.
     """
 
     folder: Path
-    settings: Settings
     _learner: Any = None
 
     @classmethod
@@ -159,10 +157,10 @@ class Campaign:
             keep=as_names(keep),
             batch_size=size_of_rounds(batch_size, pool, first),
             strategy=strategy_name(strategy),
-            strategy_options=dict(strategy_options or {}),
+            strategy_options={name: plain(value) for name, value in (strategy_options or {}).items()},
             learner=named,
             n_models=check_count("n_models", n_models, least=0, usual=25),
-            bootstrap_fraction=bootstrap_fraction,
+            bootstrap_fraction=plain(bootstrap_fraction),
             preprocess=preprocess,
             seed=SeedTree.plant(random_state).root,
             held_out=False,
@@ -187,18 +185,19 @@ class Campaign:
                 learner=learner if named is None else learner_named(named),
                 inspected=inspected,
             )
+        beginning.settings.check()
         beginning.write(folder)
-        return cls(folder, beginning.settings, learner if named is None or is_reference(named) else None)
+        return cls(folder, learner if named is None or is_reference(named) else None)
 
     @classmethod
     def open(cls, folder: str | Path, *, learner: LearnerLike | str | None = None) -> Campaign:
         """Return the campaign in a folder; `learner` is the object or package.module:factory that it began with."""
-        campaign = cls(Path(folder), Settings.read(Path(folder)), learner)
+        campaign = cls(Path(folder), learner)
         if learner is not None and campaign.settings.given:
             raise InputError(
                 f"Campaign {str(folder)!r} trains no models, and has no use for learner. Leave it out."
             )
-        take_in_edits(campaign._files)
+        take_in_edits(campaign._files, campaign._files.locked)
         return campaign
 
     def next(
@@ -239,10 +238,12 @@ class Campaign:
             execution: `n_jobs`, `chunk_size`, `device`, `precision`, `engine`, `address`, `checkpoint` and `progress`,
                 as for `minmargin.select`.
         """
-        size = self.settings.batch_size if batch_size is None else batch_size
+        if batch_size is not None:
+            batch_size = check_count("batch_size", batch_size, least=1)
         told = Told(probabilities, columns, values, base, features, labeled_features, classes)
         told.check(self.settings, self.folder)
-        with self._files.locked():
+        with self._locked():
+            size = self.settings.batch_size if batch_size is None else batch_size
             if self.settings.given:
                 pick: Picker = partial(pick_by_told, self._files, told=told, batch_size=size, **execution)
             else:
@@ -285,14 +286,8 @@ class Campaign:
             label_columns=(self.settings.label_column, "label") if label_column is None else (label_column,),
             name=source,
         )
-        with self._files.locked():
-            known = Known(
-                self._journal.offers(),
-                self._journal.labels(),
-                self._journal.classes(),
-                self.settings.id_kind,
-                self.settings.label_kind,
-            )
+        with self._locked():
+            known = Known.of(self._journal, self.settings)
             checked = check_labels(returned, known, replace=replace, new_classes=new_classes)
             if checked.labels:
                 self._journal.add_labels(checked.labels, source=returned.source, classes=checked.classes)
@@ -307,17 +302,14 @@ class Campaign:
         `bootstrap_fraction`, `folds`, `audit` and `stop_hints`. They are checked as by `init`.
         """
         with self._files.locked():
-            after, meanings = make_changes(self.folder, changes, self._learner)
-        # The one thing of a campaign that changes: to go on by the old settings would surprise.
-        object.__setattr__(self, "settings", after)
-        return meanings
+            return make_changes(self.folder, changes, self._learner)
 
     def status(self, *, n_jobs: int | None = -1, device: DeviceLike = "auto") -> Status:
         """Return how far the campaign has come, round by round, and its learning curve.
 
         Accuracy that was not measured yet is measured now, unless another process is at work in the campaign.
         """
-        with suppress(LockError), self._files.locked():
+        with suppress(LockError), self._locked():
             self._measure(resolve_execution(n_jobs=n_jobs, device=device))
         return status_in(self._files)
 
@@ -338,6 +330,11 @@ class Campaign:
     def labeled(self) -> pa.Table:
         """Return all labeled rows, those of the beginning and those that rounds picked, as an Arrow table."""
         return self._files.labeled()
+
+    @property
+    def settings(self) -> Settings:
+        """What it was set up with, as it is by now: another process may have changed it between rounds."""
+        return Settings.read(self.folder)
 
     @property
     def n_rounds(self) -> int:
@@ -380,6 +377,13 @@ class Campaign:
     @property
     def _files(self) -> CampaignFolder:
         return CampaignFolder(self.folder, self.settings)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes out; no round goes by settings that were not written down."""
+        with self._files.locked():
+            take_in_edits(self._files, nullcontext)
+            yield
 
     @property
     def _journal(self) -> Journal:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -82,10 +82,8 @@ def change_settings(before: Settings, asked: Mapping[str, Any]) -> Settings:
     return replace(before, **values)
 
 
-def make_changes(
-    path: Path, asked: Mapping[str, Any], at_hand: Any | None
-) -> tuple[Settings, tuple[str, ...]]:
-    """Change settings of the campaign in a folder; return all of them, and what each change means.
+def make_changes(path: Path, asked: Mapping[str, Any], at_hand: Any | None) -> tuple[str, ...]:
+    """Change settings of the campaign in a folder, and return what each change means.
 
     `at_hand` is the learner, where it is an object. The folder must be locked.
     """
@@ -103,13 +101,14 @@ def make_changes(
         journal.add_changes(made)
         after.write(path)
         journal.know_settings(after)
-    return after, explain(made)
+    return explain(made)
 
 
-def take_in_edits(files: CampaignFolder) -> None:
+def take_in_edits(files: CampaignFolder, lock: Callable[[], AbstractContextManager[object]]) -> None:
     """Write down what was changed in settings.json by hand, and warn of what it means; or say that it may not be.
 
-    The journal knows the settings since they were last written down; one without a seal knows none.
+    The journal knows the settings since they were last written down; one without a seal knows none. `lock` keeps other
+    processes out, or does nothing where the folder is locked already.
     """
     path, known, now = files.path / FILE, files.journal.settings(), files.settings.plain()
     n_rounds = len(files.journal.rounds())
@@ -138,7 +137,7 @@ def take_in_edits(files: CampaignFolder) -> None:
         for each in edits
         if each.name in _MEANINGS and written.get(each.name) != (each.before, each.after)
     ]
-    with suppress(LockError), files.locked():  # else whoever opens it next writes it down
+    with suppress(LockError), lock():  # else whoever opens it next writes it down
         files.journal.add_changes(by_hand)
         files.journal.know_settings(files.settings)
     for meaning in explain(by_hand):

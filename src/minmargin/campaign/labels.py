@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from minmargin.campaign.journal import Label
+from minmargin.campaign.journal import Journal, Label
+from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import Kind, to_text
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError, listing, nearest
@@ -62,6 +63,12 @@ class Known:
     classes: Collection[str]
     id_kind: Kind
     label_kind: Kind
+
+    @classmethod
+    def of(cls, journal: Journal, settings: Settings) -> Known:
+        """Return what a campaign knows by now."""
+        kinds = settings.id_kind, settings.label_kind
+        return cls(journal.offers(), journal.labels(), journal.classes(), *kinds)
 
 
 class Checked(NamedTuple):

@@ -138,6 +138,11 @@ class Settings:
         values = asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
+    def check(self) -> None:
+        """Raise an error unless these settings could be read back."""
+        for name, value in self.plain().items():
+            check_setting(name, value)
+
     def write(self, folder: Path) -> None:
         """Write the settings into a campaign's folder."""
         write_json(folder / FILE, {"format": _FORMAT, **asdict(self)})

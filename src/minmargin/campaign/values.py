@@ -22,7 +22,8 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
     "boolean": pa.bool_(),
 }
 
-_WHOLE = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
+# Python refuses to read thousands of digits, and no id has hundreds.
+_WHOLE = re.compile(r"([+-]?\d{1,100})(\.0*)?", re.ASCII)
 _EXACT = 2.0**53  # past it, a float stands for several whole numbers
 _BOOLEANS = {"true": "true", "false": "false", "1": "true", "0": "false"}
 

@@ -18,7 +18,8 @@ _ARGUMENT = re.compile(
     r"(?<!--strategy-option )\b"
     r"(?:(batch_size|bootstrap_fraction|n_models|n_jobs|preprocess|prefilter|features|id_column|keep|device|precision"
     r"|classes|learner|missing|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
-    r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities|labeled|label_column)"
+    r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities|labeled|label_column"
+    r"|audit|folds|engine|address|chunk_size|checkpoint|random_state|keep_labeled|exclude|stop_hints)"
     r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
 _DATE = re.compile(r"\bdate=\{'([^']*)': '([^']*)'\}")
@@ -27,7 +28,10 @@ _MARK = re.compile(r"\b(decimal|thousands)=(?:'([^']*)'|\"([^\"]*)\")")
 _NAMED = re.compile(r"\b(drop|date|missing|category|number)=\[((?:'[^']*'(?:, )?)+)(?: and \d+ more)?\]")
 _STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
 _NO_POOL = re.compile(r"\b([Ww])ith pool=None")
-_OTHER_FLAGS = {"unlabeled_ok": "--even-so"}  # where the flag has another name than the argument
+# Where the flag has another name than the argument.
+_OTHER_FLAGS = {"unlabeled_ok": "--even-so", "random_state": "--seed"}
+# Somebody's own words: a label, a column, a path. An apostrophe within a word opens nothing.
+_QUOTED = re.compile(r"""(?<![\w'"])(?:'[^']*'|"[^"]*")""")
 
 
 def with_flags(message: str) -> str:
@@ -53,9 +57,13 @@ def with_flags(message: str) -> str:
     'Give the forest more trees, such as --learner-option n_estimators=500.'
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
     '--strategy-option oversample=0 is too low. Raise --strategy-option memory_limit, or use --strategy power-margin.'
+    >>> with_flags("The pool's column 'columns=3' is not there. Use audit<=10.")
+    "The pool's column 'columns=3' is not there. Use --audit <= 10."
     """
 
     def spell(found: re.Match[str]) -> str:
+        if any(start < found.start() < end for start, end in quoted):
+            return found[0]
         name, relation, _, value, alone = found.groups(default="")
         flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
         if value == "False":
@@ -69,6 +77,7 @@ def with_flags(message: str) -> str:
     message = _NO_POOL.sub(
         r"\1ithout --pool", message.replace("select(..., pool=None)", "select with pool=None")
     )
+    quoted = [each.span() for each in _QUOTED.finditer(message)]
     return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
 
 

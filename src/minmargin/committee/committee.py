@@ -37,6 +37,7 @@ from minmargin.strategies import (
     RowScore,
     Shortlist,
     Strategy,
+    check_has_name,
     check_strategy,
     distinct_rows,
     resolve_strategy,
@@ -319,9 +320,9 @@ class Committee:
         )
 
     def _shortlist(self, scan: Scan, lists: Sequence[Shortlist], settings: dict[str, Any]) -> Shortlisted:
-        folder = scan.execution.checkpoint
-        if folder is None:
+        if (folder := scan.execution.checkpoint) is None:
             return scan.shortlist(lists)
+        check_has_name(settings["strategy"], "checkpoint=")
         with Checkpoint(folder, self._asked(scan, settings)).locked() as checkpoint:
             return scan.shortlist(lists, checkpoint=checkpoint)
 

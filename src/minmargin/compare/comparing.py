@@ -114,6 +114,8 @@ def compare(
         random_state=seed_of(folder) if random_state is None else random_state,
         device=device,
     )
+    if folder is not None:
+        plan.check_names("out=")
     if inspected is not None:
         inspected(plan.inspection)
     plan.inspection.warn()

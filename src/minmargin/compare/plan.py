@@ -38,7 +38,13 @@ from minmargin.labeled import LabeledSet
 from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
 from minmargin.learners.module import ModuleLearner
 from minmargin.partly_labeled import PartlyLabeled
-from minmargin.strategies import Strategy, StrategyName, check_strategy, resolve_strategy
+from minmargin.strategies import (
+    Strategy,
+    StrategyName,
+    check_has_name,
+    check_strategy,
+    resolve_strategy,
+)
 
 #: What is compared if nothing is named.
 DEFAULT_STRATEGIES: tuple[StrategyName, ...] = ("spread", "min-margin", "margin", "random")
@@ -176,6 +182,12 @@ class Plan:
         return "; ".join(
             f"{name}={value}" for name, value in self.settings.items() if name not in _BY_THE_WAY
         )
+
+    def check_names(self, keeper: str) -> None:
+        """Raise an error if results could not be told from those of another strategy or scoring."""
+        strategies = [strategy.name for game in self.games for strategy in game.strategies]
+        for name in (*strategies, *self.scorings):
+            check_has_name(name, keeper)
 
     def play(self, draw: int) -> pa.Table:
         """Return the results of a draw, in the columns of `played.schema_for`."""

@@ -25,10 +25,11 @@ from minmargin.pools.files import FilePool
 from minmargin.pools.fragments import Divisible
 from minmargin.typing import LabelsLike, PoolLike, RowsLike
 
+_MANY = 10  # rows of a class
+#: Rows of a pool whose ids are compared: a second or so. Files that do not tell their length take ten times as long.
+_MOST_IDS, _MOST_IDS_UNCOUNTED = 5_000_000, 500_000
 #: Pool rows that are looked at come from so many places. There are fewer of them where there are many columns: it is
 #: to cost less than a tenth of a second.
-_MANY = 10  # rows of a class
-_MOST_IDS = 5_000_000  # rows of a pool whose ids are compared: a second or so
 _PLACES, _CELLS, _FEWEST, _MOST_ROWS = 8, 400_000, 200, 20_000
 
 
@@ -185,12 +186,16 @@ def _repeated_ids(matched: MatchedPool | None, id_column: str | None) -> list[Fi
     """Return a finding for ids that several rows of the pool have: an id has to name one row."""
     if matched is None or id_column is None or not isinstance(matched.pool, Divisible):
         return []
-    if matched.pool.n_rows is not None and matched.pool.n_rows > _MOST_IDS:
+    n_rows = matched.pool.n_rows
+    if n_rows is not None and n_rows > _MOST_IDS:
         return []
     kinds = {id_column: (matched.kinds or {}).get(id_column)}
-    chunks = cast("Iterable[Frame]", matched.pool.chunks(kinds, _MOST_ROWS))
-    ids = pa.chunked_array([part for rows in chunks for part in chunks_of(rows[id_column]).chunks] or [[]])
-    ids = ids.drop_null()
+    parts: list[pa.Array] = []
+    for rows in cast("Iterable[Frame]", matched.pool.chunks(kinds, _MOST_ROWS)):
+        parts += chunks_of(rows[id_column]).chunks
+        if n_rows is None and sum(map(len, parts)) > _MOST_IDS_UNCOUNTED:
+            return []
+    ids = pa.chunked_array(parts or [[]]).drop_null()
     counted = pc.value_counts(ids)
     if len(counted) == len(ids):
         return []

@@ -50,12 +50,12 @@ class Exclusion:
     Attributes:
         column: the pool's column that holds ids; None if rows are named by their numbers.
         values: the ids or row numbers, each once; numbers are sorted.
-        expected: whether the pool should have all of them.
+        expected: those that the pool should have; None: all of them.
     """
 
     column: str | None
     values: pa.Array
-    expected: bool = True
+    expected: pa.Array | None = None
     _met: list[pa.Array] = field(default_factory=list, repr=False, compare=False)
     _lookups: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -102,14 +102,19 @@ class Exclusion:
             raise _cannot_match(values, column.name, "texts")
         return cls(column.name, values)
 
+    def not_expected(self) -> Exclusion:
+        """Return the same, where the pool need not have any of them."""
+        return replace(self, expected=self.values[:0])
+
     def joined(self, more: Exclusion) -> Exclusion:
-        """Return the exclusion of these ids and more; whether the pool should have them is as for these."""
+        """Return the exclusion of these ids and more; the pool should have of these what it should have had before."""
         if (self.column, self.values.type) != (more.column, more.values.type):
             raise InputError(f"Ids of types {self.values.type} and {more.values.type} cannot be joined.")
         values = pa.concat_arrays([self.values, more.values]).unique()
         if _is_number(values.type):
             values = pa.array(np.unique(values.to_numpy()))
-        return replace(self, values=values, expected=False, _lookups={}, _met=[])
+        expected = self.values if self.expected is None else self.expected
+        return replace(self, values=values, expected=expected, _lookups={}, _met=[])
 
     def __len__(self) -> int:
         """Return how many row numbers or ids are out, whether or not the pool has them."""
@@ -137,9 +142,11 @@ class Exclusion:
     def warn_of_absent(self, n_rows: int, *, read_here: bool) -> None:
         """Warn of what the pool should have and has not, now that it was read, and `n_rows` of its rows are out.
 
-        Ids that were met elsewhere are not known: then as many are missing, at least, as there are more ids than rows.
+        Ids that were met elsewhere are not known: then as many are missing, at least, as there are more ids than rows,
+        unless rows are out for another reason, too.
         """
-        if not self.expected or not len(self):
+        expected = self.values if self.expected is None else self.expected
+        if not len(expected):
             return
         if self.column is None:
             if n_rows < len(self):
@@ -148,26 +155,26 @@ class Exclusion:
                     f"{self.values[-1].as_py():,}). Name the pool's column as id_column if these are ids."
                 )
             return
-        absent = self._absent() if read_here else None
-        n_absent = len(self) - n_rows if absent is None else len(absent)
+        absent = self._absent(expected) if read_here else None
+        n_absent = (len(self) - n_rows if self.expected is None else 0) if absent is None else len(absent)
         if n_absent > 0:
             such = "" if absent is None else f" (such as {absent[0].as_py()!r})"
-            none = n_absent == len(self)
+            none = n_absent == len(expected)
             are = (
                 "none of them is" if none else f"{n_absent:,} of them {'is' if n_absent == 1 else 'are'} not"
             )
             fix = " Give the ids as they stand in the pool." if none else ""
             warn(
-                f"exclude holds {len(self):,} ids, and {are} in column {self.column!r} of the pool{such}.{fix}"
+                f"exclude holds {len(expected):,} ids, and {are} in column {self.column!r} of the pool{such}.{fix}"
             )
 
-    def _absent(self) -> pa.Array | None:
-        """Return the ids that were not met; None if they are of another type than the pool's."""
+    def _absent(self, expected: pa.Array) -> pa.Array | None:
+        """Return the ids that were expected and not met; None if they are of another type than the pool's."""
         if not self._met:
-            return self.values
+            return expected
         try:
-            met = pa.concat_arrays(self._met).unique().cast(self.values.type)
-            return self.values.filter(pc.invert(pc.is_in(self.values, value_set=met)))
+            met = pa.concat_arrays(self._met).unique().cast(expected.type)
+            return expected.filter(pc.invert(pc.is_in(expected, value_set=met)))
         except _CONVERSION_ERRORS:
             return None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -211,7 +210,7 @@ def exclusion_of(exclude: Any, matched: MatchedPool, id_column: str | None) -> E
     else:
         read_as = (matched.kinds or {}).get(column.name)
         exclusion = Exclusion.by_id(named.values, column, read_as if schema.parsed else read_as or "text")
-    return replace(exclusion, expected=named.expected)
+    return exclusion if named.expected else exclusion.not_expected()
 
 
 def _warn_of_other_pools(theirs: Sequence[int], n_rows: int | None) -> None:

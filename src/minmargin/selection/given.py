@@ -134,6 +134,8 @@ def _classes(classes: Sequence[Any] | None, source: Source) -> NDArray[Any]:
         )
     if classes is None:
         return np.arange(n_classes) if source.names is None else np.array(source.names)
+    if isinstance(classes, str):
+        raise InputError(f"classes={classes!r} is one text. Give a list with a name for each class.")
     if len(classes) != n_classes:
         raise InputError(
             f"classes has {len(classes):,} names and the probabilities are of {n_classes:,} classes."

@@ -20,7 +20,7 @@ from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
 from minmargin.selection.labeled_ids import leave_out_labeled
-from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
+from minmargin.strategies import check_has_name, check_strategy, distinct_rows, resolve_strategy
 from minmargin.typing import (
     DeviceLike,
     EngineLike,
@@ -132,8 +132,9 @@ def select(
         checkpoint=checkpoint,
         progress=progress,
     )
-    if execution.checkpoint is not None and random_state is None:
-        random_state = seed_of(execution.checkpoint)
+    if execution.checkpoint is not None:
+        check_has_name(chosen.name, "checkpoint=")
+        random_state = seed_of(execution.checkpoint) if random_state is None else random_state
     not_features = [] if id_column is None else [id_column]
     partly = None
     if pool is None:

@@ -108,7 +108,7 @@ def as_models(given: Any) -> list[NDArray[Any]] | None:
         given = np.load(given, mmap_mode="r", allow_pickle=False)
     if has_columns(given) or not (isinstance(given, (list, tuple)) or hasattr(given, "__array__")):
         return None
-    array = np.asarray(given)
+    array = _in_one_shape(given)
     if array.ndim == 3:
         return [as_array(each, f"Model {k}") for k, each in enumerate(array)]
     if array.ndim == 1:
@@ -117,6 +117,16 @@ def as_models(given: Any) -> list[NDArray[Any]] | None:
             "two classes use np.column_stack([1 - p, p])."
         )
     return [as_array(array, "The array of probabilities")]
+
+
+def _in_one_shape(given: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError:  # numpy's own words are of arrays within arrays
+        raise InputError(
+            "The probabilities have rows of different lengths. Give each row one for each class, and each model the "
+            "same rows."
+        ) from None
 
 
 def _model_called(name: str, given: Any) -> NDArray[Any]:
@@ -259,9 +269,21 @@ def _of_chunks(
     for name, value in (("base", base), ("features", features), ("columns", columns)):
         if value is not None:
             raise InputError(f"{name}= needs whole arrays, or chunks that are frames, with named columns.")
-    joined = (np.hstack(as_models(each) or []) for each in chunks)
+    joined = (_like_first(each, members, place) for place, each in enumerate(chunks, start=1))
     pool = open_pool(itertools.chain([np.hstack(members)], joined))
     return Source(pool, None, len(members), members[0].shape[1])
+
+
+def _like_first(chunk: Any, first: list[NDArray[Any]], place: int) -> NDArray[Any]:
+    """Return a later chunk, models side by side; it must be what the first one was."""
+    models = as_models(chunk)
+    if models is None or [each.shape[1] for each in models] != [each.shape[1] for each in first]:
+        found = "no array" if models is None else f"of {len(models)} models with {models[0].shape[1]} classes"
+        raise InputError(
+            f"Chunk {place} of the probabilities is {found}, and the first one is of {len(first)} with "
+            f"{first[0].shape[1]}. Give chunks of one form."
+        )
+    return np.hstack(models)
 
 
 def _of_columns(

@@ -16,6 +16,7 @@ from minmargin.strategies.base import (
 )
 from minmargin.strategies.registry import (
     RowScoreStrategy,
+    check_has_name,
     check_strategy,
     distinct_rows,
     entry_of,
@@ -63,6 +64,7 @@ __all__ = [
     "StrategyName",
     "Stroke",
     "TrueMargin",
+    "check_has_name",
     "check_strategy",
     "distinct_rows",
     "entry_of",

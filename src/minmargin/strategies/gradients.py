@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin import margins
-from minmargin.checks import check_count
+from minmargin.checks import check_count, make_plain
 from minmargin.compute import Embedding, pick_apart
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError
@@ -62,6 +62,7 @@ class Spread:
     nested: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("oversample", self.oversample, least=1, usual=4)
 
     @property

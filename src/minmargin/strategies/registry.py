@@ -33,6 +33,7 @@ from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Ranked
 
 _ENTRIES: dict[str, Entry] = {}
+_NO_NAMES = {"<lambda>", "partial"}
 _OF_FUNCTIONS: dict[Callable[..., Any], RowScoreStrategy] = {}
 
 _Made = TypeVar("_Made", bound=Callable[..., Any])
@@ -215,6 +216,14 @@ class RowScoreStrategy:
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
         """Return the one shortlist: it is the batch."""
         return shortlists[0]
+
+
+def check_has_name(name: str, keeper: str) -> None:
+    """Raise an error if a function has no name of its own, by which what is kept of it can be told from others'."""
+    if name in _NO_NAMES:
+        raise InputError(
+            f"{keeper} knows a function by its name, and a {name.strip('<>')} has none. Write it with def."
+        )
 
 
 def by_closest_member(candidates: Candidates) -> Reasons:

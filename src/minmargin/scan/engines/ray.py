@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from minmargin.errors import MissingExtraError
+from minmargin.errors import InputError, MissingExtraError
 from minmargin.execution import Item, Result
 from minmargin.scan.engines.tasks import call_it
 
@@ -33,9 +33,8 @@ class RayEngine:
 
     def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Return fn of every item, in any order."""
-        os.environ.setdefault(
-            "RAY_USAGE_STATS_ENABLED", "0"
-        )  # nothing is reported to anyone unless asked for
+        # Nothing is reported to anyone unless asked for.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray  # noqa: PLC0415 - an extra
         except ImportError:
@@ -43,6 +42,11 @@ class RayEngine:
                 "engine='ray' needs ray, which is not installed. Use pip install 'minmargin[ray]'."
             ) from None
         ours = not ray.is_initialized()
+        if not ours and self.address is not None:
+            raise InputError(
+                f"address={self.address!r} cannot be used: this process is connected to a Ray cluster already. Leave "
+                "address out, or call ray.shutdown() first."
+            )
         if ours:
             ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
         try:
@@ -57,8 +61,12 @@ class RayEngine:
         remaining = iter(items)
         room = max(int(_PER_CPU * ray.cluster_resources().get("CPU", 1)), 1)
         running = [call.remote(shared, item) for item in itertools.islice(remaining, room)]
-        while running:
-            done, running = ray.wait(running)
-            running += [call.remote(shared, item) for item in itertools.islice(remaining, len(done))]
-            for reference in done:
-                yield ray.get(reference)
+        try:
+            while running:
+                done, running = ray.wait(running)
+                running += [call.remote(shared, item) for item in itertools.islice(remaining, len(done))]
+                for reference in done:
+                    yield ray.get(reference)
+        finally:
+            for reference in running:  # nobody waits for these any more
+                ray.cancel(reference)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from minmargin.errors import MissingExtraError
+from minmargin.errors import InputError, MissingExtraError
 from minmargin.execution import Item, Result
 
 _COLUMN = "content"
@@ -56,9 +56,21 @@ def keep_libraries() -> None:
         gc.freeze()
 
 
+def _pyspark() -> Any:
+    try:
+        import pyspark.sql  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtraError(
+            "engine='spark' needs pyspark, which is not installed. Use pip install 'minmargin[spark]'."
+        ) from None
+    return pyspark.sql
+
+
 @dataclass(frozen=True)
 class SparkEngine:
-    """A session, or the address of a master or of a Spark Connect server; without either, this machine's cores.
+    """A session, or the address of a master or of a Spark Connect server.
+
+    Without either it is the session that this process has already, or one on this machine's cores.
 
     Attributes:
         session: a live `SparkSession`, or None.
@@ -73,22 +85,30 @@ class SparkEngine:
 
     def run(self, fn: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Return fn of every item, in any order."""
-        session = self.session or self._make_session()
+        session = self.session or self._active_session()
+        ours = session is None
+        if session is None:
+            session = self._make_session()
         try:
             remaining = iter(items)
             while some := list(itertools.islice(remaining, _AT_ONCE)):
                 yield from _run_at_once(session, fn, some)
         finally:
-            if self.session is None:
+            if ours:
                 session.stop()
 
+    def _active_session(self) -> Any:
+        """Return the session that this process has already, or None: it is somebody's, and not to be stopped."""
+        active = _pyspark().SparkSession.getActiveSession()
+        if active is not None and self.address is not None:
+            raise InputError(
+                f"address={self.address!r} cannot be used: this process has a Spark session already. Leave address "
+                "out, or stop that session first."
+            )
+        return active
+
     def _make_session(self) -> Any:
-        try:
-            from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
-        except ImportError:
-            raise MissingExtraError(
-                "engine='spark' needs pyspark, which is not installed. Use pip install 'minmargin[spark]'."
-            ) from None
+        SparkSession = _pyspark().SparkSession
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers on this machine have what we have
         builder = SparkSession.builder.appName("minmargin")
         if self.address is not None and self.address.startswith("sc://"):
