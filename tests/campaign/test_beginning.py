@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -282,3 +283,34 @@ def test_ids_of_one_table_stay_as_they_stand(begin):
 def test_one_table_that_cannot_be_both(begin, changed, told):
     assert complaint(begin, pool=None, **changed) == told
     assert not Path("flowers").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"stop_hints": 1}, "stop_hints=1 must be true or false."),
+        (
+            {"strategy": "k-centers", "strategy_options": {"prefilter": 2.5}},
+            "prefilter=2.5 must be a whole number >= 1.",
+        ),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_begun(begin, wrong, message):
+    with pytest.raises(mm.InputError, match=f"^{re.escape(message)}$"):
+        begin(**wrong)
+    assert not Path("flowers").exists()
+
+
+def test_numbers_of_numpy_are_settings_like_others(begin):
+    begin(
+        strategy="k-centers", strategy_options={"prefilter": np.int64(50)}, bootstrap_fraction=np.float32(1)
+    )
+    settings = mm.Campaign.open("flowers").settings
+    assert (settings.strategy_options, settings.bootstrap_fraction) == ({"prefilter": 50}, 1.0)
+
+
+def test_a_round_picks_a_whole_number_of_rows(begin):
+    campaign = begin(audit=2)
+    with pytest.raises(mm.InputError, match=r"^batch_size='5%' must be a whole number >= 1\.$"):
+        campaign.next("5%", n_jobs=1)
+    assert len(campaign.next(np.int64(3), n_jobs=1)) == 5

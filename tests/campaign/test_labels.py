@@ -157,3 +157,55 @@ def test_ids_of_csv_files_stay_texts_and_an_apostrophe_of_ours_is_no_part_of_the
     assert returned["id"].str.startswith("'-r").all()
     returned.assign(label=[TRUTH[each[1:]] for each in batch.ids.tolist()]).to_csv("back.csv", index=False)
     assert campaign.add_labels("back.csv", n_jobs=1).new == 7
+
+
+def test_ids_that_a_spreadsheet_has_spelled_anew_are_recognized_and_refused(begin):
+    campaign = begin()
+    picked = campaign.next(n_jobs=1).ids[0]
+    respelled = f" {picked} "
+    assert complaint(campaign, {respelled: "setosa"}) == (
+        f"The mapping: 1 id was never picked in this campaign ('{respelled}'). Row '{picked}' was, so zeros, blanks or "
+        "'.0' of ids were lost or added, as spreadsheets do it. Put the ids back as they stood in the batch; no label "
+        "was added."
+    )
+
+
+def test_a_table_with_two_columns_of_labels_is_asked_about(begin):
+    campaign = begin()
+    ids = campaign.next(n_jobs=1).ids
+    table = pd.DataFrame({"row_id": ids, "y": "setosa", "label": "virginica"})
+    assert complaint(campaign, table) == (
+        "Labels may be in column 'y' or 'label' of the frame of labels. Say which with label_column='y'."
+    )
+    assert campaign.add_labels(table, label_column="label", n_jobs=1).new == len(ids)
+
+
+def test_marks_that_were_declared_missing_are_no_labels(begin):
+    campaign = begin(reading=mm.Reading(missing=["k.A."]))
+    ids = campaign.next(n_jobs=1).ids.tolist()
+    added = campaign.add_labels({ids[0]: "setosa", ids[1]: " k.A. "}, n_jobs=1)
+    assert (added.new, added.empty) == (1, 1)
+    # What was declared makes texts of the numbers in a CSV file, and the pool's are numbers.
+    assert campaign.labeled()["a"].type == pa.float64()
+    assert campaign.labeled()["a"].null_count == 0
+    assert len(campaign.next(unlabeled_ok=True, n_jobs=1)) == 7
+
+
+def test_codes_in_a_file_of_texts_and_in_a_pool_of_numbers_are_one_category(here, begin):
+    for path in sorted(Path("pool").iterdir()):
+        rows = pd.read_parquet(path)
+        rows.assign(code=[7 + row % 2 for row in range(len(rows))]).to_parquet(path)
+    labeled = pd.read_csv("labeled.csv")
+    labeled.assign(code=[f"{7 + row % 2}" for row in range(len(labeled))]).to_csv("labeled.csv", index=False)
+    campaign = begin(reading=mm.Reading(category=["code"]), preprocess="auto")
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    assert campaign.labeled()["code"].type == pa.string()
+    assert len(campaign.next(n_jobs=1)) == 7
+
+
+def test_an_id_of_thousands_of_digits_was_never_picked(begin):
+    table = pd.read_csv("labeled.csv")
+    del table["row_id"]
+    campaign = begin(id_column=None, labeled=table)
+    campaign.next(n_jobs=1)
+    assert "was never picked" in complaint(campaign, {"9" * 5000: "setosa"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import minmargin as mm
@@ -218,3 +219,17 @@ def test_a_change_that_a_killed_process_wrote_down_and_never_made_is_written_dow
         ("batch_size", 4, 7),
         ("batch_size", 7, 4),
     ]
+
+
+def test_what_another_process_has_set_holds_for_an_open_campaign(here, begin):
+    for path in sorted(Path("pool").iterdir()):
+        pd.read_parquet(path).assign(site="north").to_parquet(path)
+    campaign = begin()
+    other = mm.Campaign.open("flowers")
+    other.set(keep=["site"], batch_size=4)
+    assert campaign.settings == other.settings
+    batch = campaign.next(n_jobs=1)
+    assert len(batch) == 4
+    campaign.add_labels(answers(batch), n_jobs=1)
+    assert campaign.labeled().equals(mm.Campaign.open("flowers").labeled())
+    assert len(mm.Campaign.open("flowers").next(n_jobs=1)) == 4

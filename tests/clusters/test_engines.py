@@ -15,9 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import minmargin as mm
 from brute_force import made
+from minmargin.errors import InputError
 from minmargin.pools import memory
 from minmargin.scan import fragments
 from minmargin.scan.engines import resolve_execution, spark
+from minmargin.scan.engines.ray import RayEngine
 from minmargin.strategies import BUILT_IN
 
 
@@ -224,3 +226,37 @@ def test_probabilities_that_are_given(strategy, cluster, tmp_path):
         **options,
     )
     assert stored.rows.tolist() == here.rows.tolist()
+
+
+def test_a_session_that_was_there_is_used_and_not_stopped(spark_cluster, committee, files, picked_here):
+    there = committee.select(files, 40, engine="spark", **settings_of("min-margin"))
+    assert_same(there, picked_here("min-margin"))
+    assert spark_cluster.engine.range(3).count() == 3
+    with pytest.raises(InputError) as caught:
+        committee.select(files, 50, engine="spark", address="local[2]")
+    assert str(caught.value) == (
+        "address='local[2]' cannot be used: this process has a Spark session already. Leave address out, or stop that "
+        "session first."
+    )
+
+
+def test_ray_is_asked_for_one_cluster_and_left_without_tasks(ray_cluster, committee, files, picked_here):
+    ray = pytest.importorskip("ray")
+    with pytest.raises(InputError) as caught:
+        committee.select(files, 50, engine="ray", address="127.0.0.1:1")
+    assert str(caught.value) == (
+        "address='127.0.0.1:1' cannot be used: this process is connected to a Ray cluster already. Leave address out, "
+        "or call ray.shutdown() first."
+    )
+    results = RayEngine().run(_slowly, range(100))
+    assert next(results) in range(100)
+    results.close()  # as when the scan is interrupted
+    until = time.monotonic() + 60
+    while ray.available_resources().get("CPU") != ray.cluster_resources()["CPU"]:
+        assert time.monotonic() < until, "tasks that nobody waits for go on"
+        time.sleep(0.2)
+
+
+def _slowly(number):
+    time.sleep(2)
+    return number

@@ -93,3 +93,22 @@ def test_facts_and_problems_that_tell_nothing(tmp_path):
         f"'{path}' cannot be read (its labels are not among its classes). Delete it, then use "
         "minmargin study --pack."
     )
+
+
+def _constant(model, X, y):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [{"strategies": [lambda candidates: candidates.uniform]}, {"scoring": lambda model, X, y: 1.0}],
+    ids=["strategy", "scoring"],
+)
+def test_functions_without_a_name_are_not_kept(functions, tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    settings = {"n_labeled": 10, "batch_sizes": [3], "n_draws": 2, "n_models": 2, "random_state": 0}
+    assert complaint(mm.compare, X, y, **settings, **functions, out=tmp_path / "out") == (
+        "out= knows a function by its name, and a lambda has none. Write it with def."
+    )
+    assert not (tmp_path / "out").exists()
+    assert len(mm.compare(X, y, **settings, scoring=_constant, out=tmp_path / "out").results)

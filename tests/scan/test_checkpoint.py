@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -220,3 +221,20 @@ def test_a_newer_format_is_not_guessed_at(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "_FORMAT", 1)
     with pytest.raises(InputError, match="has format 2, and this version reads 1"):
         select(tmp_path)
+
+
+def test_a_function_without_a_name_cannot_be_told_from_another(tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = X[:50, 0] > 0
+    with pytest.raises(mm.InputError) as caught:
+        mm.select(X[:50], y, X, 4, strategy=lambda c: c.uniform, checkpoint=tmp_path / "found")
+    assert str(caught.value) == (
+        "checkpoint= knows a function by its name, and a lambda has none. Write it with def."
+    )
+    committee = mm.fit_committee(X[:50], y, n_models=2)
+    with pytest.raises(mm.InputError, match=r"^checkpoint= knows a function by its name, and a partial"):
+        committee.select(X, 4, strategy=partial(_uniform), checkpoint=tmp_path / "found")
+
+
+def _uniform(candidates):
+    return candidates.uniform

@@ -328,3 +328,27 @@ def test_rows_that_noise_leaves_out_are_named_by_their_own_number():
         40,
         strategy="power-margin",
     )
+
+
+def test_rows_and_chunks_of_another_form_are_refused():
+    refused(
+        "The probabilities have rows of different lengths. Give each row one for each class, and each model the same "
+        "rows.",
+        [[0.9, 0.1], [0.5]],
+        1,
+    )
+    two_of_three, three_of_two = np.full((2, 20, 3), 1 / 3), np.full((3, 20, 2), 1 / 2)
+    refused(
+        "Chunk 1 of the probabilities is of 3 models with 2 classes, and the first one is of 2 with 3. Give chunks of "
+        "one form.",
+        iter([two_of_three, three_of_two]),
+        3,
+    )
+    refused(
+        "Chunk 1 of the probabilities is no array, and the first one is of 2 with 3. Give chunks of one form.",
+        iter([two_of_three, pa.table({"p": [0.5]})]),
+        3,
+    )
+    refused(
+        "classes='ab' is one text. Give a list with a name for each class.", [[0.9, 0.1]], 1, classes="ab"
+    )

@@ -77,3 +77,38 @@ def test_a_labeled_set_without_the_id_column_leaves_nothing_out() -> None:
 def test_missing_ids_of_labeled_rows_name_nothing() -> None:
     some = LABELED.assign(id=LABELED.id.where(LABELED.index % 2 == 0))
     assert pick(some).manifest["excluded"] == {"asked": 0, "rows": 25, "labeled_ids": 25}
+
+
+def test_excluded_ids_that_the_pool_lacks_are_warned_of_beside_labeled_ones() -> None:
+    with pytest.warns(mm.DataWarning) as said:
+        batch = pick(exclude=["r190", "nowhere"])
+    assert [str(each.message) for each in said] == [
+        "exclude holds 2 ids, and 1 of them is not in column 'id' of the pool (such as 'nowhere')."
+    ]
+    assert batch.manifest["excluded"] == {"asked": 2, "rows": 51, "labeled_ids": 50}
+
+
+@pytest.mark.parametrize(
+    ("respell", "shown"),
+    [
+        (lambda each: each.removeprefix("r").lstrip("0") or "0", "'0' and '000'"),
+        (lambda each: str(int(each[1:])) + ".0", "'0.0' and '000'"),
+        (lambda each: each.removeprefix("r") + " ", "'000 ' and '000'"),
+    ],
+)
+def test_ids_that_are_spelled_in_two_ways_are_warned_of(respell, shown) -> None:
+    pool = TABLE.assign(id=TABLE.id.str.removeprefix("r"))
+    with pytest.warns(mm.DataWarning) as said:
+        pick(LABELED.assign(id=LABELED.id.map(respell)), pool)
+    (warning,) = said
+    assert str(warning.message) == (
+        f"50 labeled rows are in the pool under another spelling of their id in column 'id', such as {shown}: with "
+        "zeros, blanks or '.0', or without. They are not known as labeled, and may be picked. Write ids alike in both."
+    )
+
+
+def test_ids_that_are_alike_but_for_zeros_may_be_two_ids() -> None:
+    ids = [f"{i // 2}" if i % 2 else f"0{i // 2}" for i in range(200)]  # all are there in both spellings
+    table = TABLE.assign(id=ids)
+    batch = pick(table[:50].assign(y=LABELED.y), table)
+    assert batch.manifest["excluded"] == {"asked": 0, "rows": 50, "labeled_ids": 50}

@@ -30,7 +30,7 @@ from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.given import Told, pick_by_told
 from minmargin.campaign.hints import next_flags
 from minmargin.campaign.journal import Journal
-from minmargin.campaign.labels import Added, Known, check_labels, read_labels
+from minmargin.campaign.labels import Added, Known, check_labels, read_for
 from minmargin.campaign.learner import find_learner, need_learner
 from minmargin.campaign.measuring import measure_missing, not_measured
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
@@ -279,13 +279,8 @@ class Campaign:
             n_jobs: threads.
             device: where models are trained.
         """
-        usual = ("row",) if self.settings.id_column is None else (self.settings.id_column, "id")
-        returned = read_labels(
-            labels,
-            id_columns=usual if id_column is None else (id_column,),
-            label_columns=(self.settings.label_column, "label") if label_column is None else (label_column,),
-            name=source,
-        )
+        columns = {"id_column": id_column, "label_column": label_column}
+        returned = read_for(self.settings, labels, **columns, name=source)
         with self._locked():
             known = Known.of(self._journal, self.settings)
             checked = check_labels(returned, known, replace=replace, new_classes=new_classes)

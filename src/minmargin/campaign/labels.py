@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from minmargin.campaign.journal import Journal, Label
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import Kind, to_text
+from minmargin.data.ids import bare
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError, listing, nearest
 from minmargin.pools import is_path, open_pool
@@ -80,14 +83,42 @@ class Checked(NamedTuple):
 
 
 def read_labels(
-    source: Any, *, id_columns: Sequence[str], label_columns: Sequence[str], name: str | None = None
+    source: Any,
+    *,
+    id_columns: Sequence[str],
+    label_columns: Sequence[str],
+    missing: Collection[str] = (),
+    name: str | None = None,
 ) -> Returned:
     """Return the ids and labels of a file, a frame, or a mapping of ids to labels.
 
-    Of `id_columns` and `label_columns`, the first that is there is taken. `name` is what the source is called.
+    Args:
+        source: where they are.
+        id_columns: of these, the first that is there is taken.
+        label_columns: of these, one must be there.
+        missing: texts that stand for no label.
+        name: what the source is called.
     """
     returned = _read(source, id_columns, label_columns)
-    return returned if name is None else replace(returned, source=name)
+    pairs = [
+        (each, None if isinstance(label, str) and label.strip() in missing else label)
+        for each, label in returned.pairs
+    ]
+    return replace(returned, pairs=pairs, source=returned.source if name is None else name)
+
+
+def read_for(
+    settings: Settings, source: Any, *, id_column: str | None, label_column: str | None, name: str | None
+) -> Returned:
+    """Return the ids and labels that came back to a campaign, from the columns that are named, or the usual ones."""
+    usual = ("row",) if settings.id_column is None else (settings.id_column, "id")
+    return read_labels(
+        source,
+        id_columns=usual if id_column is None else (id_column,),
+        label_columns=(settings.label_column, "label") if label_column is None else (label_column,),
+        missing=settings.read_as.marks.missing,
+        name=name,
+    )
 
 
 def _read(source: Any, id_columns: Sequence[str], label_columns: Sequence[str]) -> Returned:
@@ -145,9 +176,26 @@ def check_labels(returned: Returned, known: Known, *, replace: bool, new_classes
         which = "id was" if len(strangers) == 1 else "ids were"
         raise InputError(
             f"{returned.source}: {len(strangers):,} {which} never picked in this campaign ({listing(strangers)}). "
-            f"Leave them out; {_UNCHANGED}"
+            f"{_meant(strangers, known.offers)}; {_UNCHANGED}"
         )
     return _against_known(labels, returned.source, known, n_empty, replace=replace, new_classes=new_classes)
+
+
+def _meant(strangers: Sequence[Any], offers: Collection[str]) -> str:
+    """Return what to do about ids that were not picked: programs may have spelled those anew that were."""
+    picked = pa.array(list(offers), pa.string())
+    at = pc.index_in(
+        bare(pa.array(list(map(str, strangers)), pa.string())), value_set=bare(picked)
+    ).to_pylist()
+    found = next(
+        ((each, place) for each, place in zip(strangers, at, strict=True) if place is not None), None
+    )
+    if found is None:
+        return "Leave them out"
+    return (
+        f"Row {picked[found[1]].as_py()!r} was, so zeros, blanks or '.0' of ids were lost or added, as spreadsheets do "
+        "it. Put the ids back as they stood in the batch"
+    )
 
 
 def _against_known(
@@ -195,14 +243,19 @@ def _finder(known: Collection[str], kind: Kind, *, quoted: bool) -> Callable[[An
 def _choose(
     names: Sequence[str], id_columns: Sequence[str], label_columns: Sequence[str], where: str
 ) -> tuple[str, str]:
-    """Return the id and the label column: the first of each that is there."""
-    chosen = []
-    for wanted in (id_columns, label_columns):
-        found = next((name for name in wanted if name in names), None)
-        if found is None:
+    """Return the id column, the first that is there, and the label column."""
+    ids, labels = (
+        [name for name in dict.fromkeys(wanted) if name in names] for wanted in (id_columns, label_columns)
+    )
+    for found, wanted in ((ids, id_columns), (labels, label_columns)):
+        if not found:
             raise missing_column(wanted[0], names, where)
-        chosen.append(found)
-    return chosen[0], chosen[1]
+    if len(labels) > 1:
+        raise InputError(
+            f"Labels may be in column {labels[0]!r} or {labels[1]!r} of {where}. Say which with "
+            f"label_column={labels[0]!r}."
+        )
+    return ids[0], labels[0]
 
 
 def _pairs(rows: Any, names: tuple[str, str]) -> list[tuple[Any, Any]]:

@@ -14,6 +14,7 @@ from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, kind_of, to_text
 from minmargin.data.columns import chunks_of
+from minmargin.data.conversion import is_text
 from minmargin.data.reading import Reading
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError
@@ -148,6 +149,8 @@ def labeled_table(
             )
         )
         ids += [from_text(texts[place], settings.id_kind) for place in picked]
+    for name in settings.feature_names:
+        _read_alike(parts, name, settings.read_as)
     # Whole numbers in one part and fractions in another become fractions in both; a column that a part lacks is empty.
     joined = pa.concat_tables(
         [part.replace_schema_metadata(None) for part in parts], promote_options="permissive"
@@ -156,6 +159,21 @@ def labeled_table(
     if settings.id_column is not None:
         joined = joined.append_column(settings.id_column, id_array(ids, settings.id_kind))
     return joined.combine_chunks()
+
+
+def _read_alike(parts: list[pa.Table], name: str, reading: Reading) -> None:
+    """Read a column as it was declared where it is of texts in some parts, such as a CSV file, and not in others."""
+    there = [
+        each[name] for each in parts if name in each.column_names and not pa.types.is_null(each[name].type)
+    ]
+    texts = [each for each in there if is_text(each.type)]
+    if len(texts) in {0, len(there)}:
+        return
+    conversion = reading.conversion(name, texts[0])
+    for place, part in enumerate(parts):
+        if conversion is not None and name in part.column_names:
+            column = conversion(part[name], lambda row: f"Labeled row {row:,}, column {name!r},")
+            parts[place] = part.set_column(part.column_names.index(name), name, column)
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:

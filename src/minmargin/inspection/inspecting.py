@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from minmargin.data.columns import chunks_of
+from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
 from minmargin.data.schema import Column
 from minmargin.errors import listing, nearest
 from minmargin.inspection.findings import Finding, Seen, find
+from minmargin.inspection.ids import read_ids, repeated_ids, respelled_ids
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
 from minmargin.inspection.profiles import Profile, profile_of
 from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
@@ -26,8 +26,6 @@ from minmargin.pools.fragments import Divisible
 from minmargin.typing import LabelsLike, PoolLike, RowsLike
 
 _MANY = 10  # rows of a class
-#: Rows of a pool whose ids are compared: a second or so. Files that do not tell their length take ten times as long.
-_MOST_IDS, _MOST_IDS_UNCOUNTED = 5_000_000, 500_000
 #: Pool rows that are looked at come from so many places. There are fewer of them where there are many columns: it is
 #: to cost less than a tenth of a second.
 _PLACES, _CELLS, _FEWEST, _MOST_ROWS = 8, 400_000, 200, 20_000
@@ -142,7 +140,7 @@ def look_at(
         count_rows(table.rows),
         n_pool,
         n_looked_at if n_pool is None else min(n_looked_at, n_pool),
-        (*_rare_classes(table.class_counts or {}), *_repeated_ids(matched, id_column), *wrong),
+        (*_rare_classes(table.class_counts or {}), *_wrong_ids(table, matched, id_column), *wrong),
     )
 
 
@@ -182,31 +180,17 @@ def _rare_classes(counts: dict[str, int]) -> list[Finding]:
     return [Finding(None, f"{have} one labeled row, where others have many.{fix}")]
 
 
-def _repeated_ids(matched: MatchedPool | None, id_column: str | None) -> list[Finding]:
-    """Return a finding for ids that several rows of the pool have: an id has to name one row."""
-    if matched is None or id_column is None or not isinstance(matched.pool, Divisible):
+def _wrong_ids(table: Table, matched: MatchedPool | None, id_column: str | None) -> list[Finding]:
+    """Return findings on ids, where not too many have to be read for it."""
+    ids = read_ids(matched, id_column)
+    if ids is None or matched is None or id_column is None:
         return []
-    n_rows = matched.pool.n_rows
-    if n_rows is not None and n_rows > _MOST_IDS:
-        return []
-    kinds = {id_column: (matched.kinds or {}).get(id_column)}
-    parts: list[pa.Array] = []
-    for rows in cast("Iterable[Frame]", matched.pool.chunks(kinds, _MOST_ROWS)):
-        parts += chunks_of(rows[id_column]).chunks
-        if n_rows is None and sum(map(len, parts)) > _MOST_IDS_UNCOUNTED:
-            return []
-    ids = pa.chunked_array(parts or [[]]).drop_null()
-    counted = pc.value_counts(ids)
-    if len(counted) == len(ids):
-        return []
-    repeated = [each for each in counted.to_pylist() if each["counts"] > 1]
-    most = max(repeated, key=lambda each: each["counts"])
-    have = "1 id is" if len(repeated) == 1 else f"{len(repeated):,} ids are"
-    message = (
-        f"Column {id_column!r} identifies rows, and in the pool {have} there more than once, such as "
-        f"{most['values']!r}, {most['counts']:,} times. Who labels by id cannot tell these rows apart: number them."
-    )
-    return [Finding(id_column, message)]
+    found = repeated_ids(ids, id_column)
+    has_ids = isinstance(table.rows, nw.DataFrame) and id_column in table.rows.columns
+    # One table spells its ids in one way, and ids that are numbers are compared as numbers.
+    if has_ids and matched.one_table is None and is_text(ids.type):
+        found += respelled_ids(ids, chunks_of(cast("Frame", table.rows)[id_column]), id_column)
+    return found
 
 
 def _use(column: Column) -> str:
