@@ -250,7 +250,8 @@ def test_ray_is_asked_for_one_cluster_and_left_without_tasks(ray_cluster, commit
     )
 
     def work_long(number):
-        time.sleep(300 if number else 0)
+        for _ in range(3000 if number else 0):  # one long sleep cannot be interrupted
+            time.sleep(0.1)
         return number
 
     results = RayEngine().run(work_long, range(100))
