@@ -39,10 +39,8 @@ SETS = ("ag-news", "covtype", "fashion-mnist")
 N_LABELED, N_POOL, N_HELD_OUT = 300, 8_000, 2_000
 N_PICKS, N_AUDIT, N_ROUNDS = 50, 50, 5
 N_MODELS = 5
-LARGER, N_LONG = (
-    (100, 150, 250, 400, 700),
-    50,
-)  # labels of rounds after the forecast; how many campaigns play these
+#: Labels of rounds after the forecast, and how many campaigns play these.
+LARGER, N_LONG = (100, 150, 250, 400, 700), 50
 ENOUGH = 0.02
 
 

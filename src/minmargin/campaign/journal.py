@@ -148,9 +148,8 @@ class Journal:
         if not self._has("files"):
             return None
         found = self._read("SELECT sha256 FROM files WHERE name = ?", name)
-        return (
-            found[0][0] if found else ""
-        )  # a file that was not there in the beginning has no right checksum
+        # A file that was not there in the beginning has no right checksum.
+        return found[0][0] if found else ""
 
     def classes(self) -> list[str]:
         """Return the classes that are known so far."""

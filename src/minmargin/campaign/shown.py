@@ -8,7 +8,8 @@ import shlex
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.hints import next_call, next_flags
 from minmargin.campaign.measuring import how_measured
-from minmargin.campaign.status import Status, status_of
+from minmargin.campaign.status import Status
+from minmargin.campaign.stock import status_of
 from minmargin.campaign.values import to_text
 
 

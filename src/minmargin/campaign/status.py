@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Audit, describe_audits, known_audits, mean_of
 from minmargin.campaign.forecast import LEAST_POINTS, Forecast, Point, make_forecast
-from minmargin.campaign.journal import Journal, Label, Measurement
+from minmargin.campaign.journal import Measurement
 from minmargin.campaign.measuring import interval
+from minmargin.properties import cached_property
 from minmargin.tables import html_table, text_table
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -135,7 +135,7 @@ class Status:
         known = known_audits(self.audits)
         return [Point(each.labels, each.estimate.correct, each.estimate.tested) for each in known]
 
-    @property
+    @cached_property
     def forecast(self) -> Forecast | None:
         """How many more labels one more point of accuracy takes; None before enough was measured to tell."""
         return make_forecast(self.points, self.labels)
@@ -282,89 +282,6 @@ class Status:
         head, body = self.cells()
         notes = "".join(f"<p>{html.escape(line)}</p>" for line in self.curve_lines())
         return f"<p><b>Campaign</b>: {html.escape(self.sentence)}</p>{html_table(head, body)}{notes}"
-
-
-def status_of(
-    journal: Journal,
-    folder: str,
-    initial: Sequence[str],
-    measured: str,
-    *,
-    has_project: bool,
-    agreed: Mapping[int, int] | None = None,
-    next_flags: tuple[str, ...] = (),
-    stop_hints: bool = False,
-) -> Status:
-    """Return the status that a journal tells.
-
-    Args:
-        journal: of the campaign.
-        folder: of the campaign.
-        initial: the labels of the beginning, as the journal writes them.
-        measured: how accuracy is measured, in words.
-        has_project: whether a round was pushed to a labeling tool.
-        agreed: for each round, how many labels of its picks were predicted; None where models are trained.
-        next_flags: what the command for the next round takes besides the folder.
-        stop_hints: whether to say when more labels hardly pay.
-    """
-    measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
-    by_round: dict[int, Counter[str]] = defaultdict(Counter)
-    by_round[0].update(initial)
-    labels = journal.labels()
-    for label in labels.values():
-        by_round[label.round][label.label] += 1
-    audits = _audits_of(journal, labels, len(initial))
-    audited = {each.round: each.estimate.tested for each in audits}
-    # What a round has brought is what the next one knew.
-    knew = [*(each.addition for each in rounds), journal.last_addition()]
-    lines = []
-    for number, addition in enumerate(knew):
-        picked, withdrawn = counts[number] if number else (len(initial), 0)
-        found = measurements.get(addition)
-        lines.append(
-            RoundStatus(
-                number,
-                rounds[number - 1].picked_at if number else None,
-                picked,
-                by_round[number].total(),
-                withdrawn,
-                len(initial) + len(journal.labels(addition)),
-                None if found is None else found.accuracy,
-                None if found is None else found.balanced_accuracy,
-                dict(by_round[number]),
-                None if agreed is None else agreed.get(number),
-                audited.get(number, 0),
-            )
-        )
-    # Labels may come in several parts. What was measured in between is no round's end, and would bend the curve.
-    curve = tuple(measurements[addition] for addition in dict.fromkeys(knew) if addition in measurements)
-    return Status(
-        folder,
-        tuple(lines),
-        tuple(journal.classes()),
-        curve,
-        measured,
-        has_project,
-        given=agreed is not None,
-        next_flags=next_flags,
-        audits=audits,
-        stop_hints=stop_hints,
-    )
-
-
-def _audits_of(journal: Journal, labels: Mapping[str, Label], n_initial: int) -> tuple[Audit, ...]:
-    """Return the audits of a journal. A row that went back into the pool is no audit row of the round that lost it."""
-    predicted = journal.audits()
-    return tuple(
-        Audit.of(
-            made.number,
-            n_initial + len(journal.labels(made.addition)),
-            predicted[made.number],
-            {each: label.label for each, label in labels.items() if label.round == made.number},
-        )
-        for made in journal.rounds()
-        if made.number in predicted
-    )
 
 
 def waiting_rows(n: int) -> str:

@@ -36,11 +36,9 @@ class PreprocessChoice(StrEnum):
 
 _LABELED = typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more.")
 _LABEL_COLUMN = typer.Option(help="The labeled files' column that holds the class.")
-_POOL = typer.Option(metavar="PATH", help="Candidates: files, a folder or a quoted glob; repeat for more.")
 
 LabeledFiles = Annotated[list[str], _LABELED]
 LabelColumn = Annotated[str, _LABEL_COLUMN]
-PoolFiles = Annotated[list[str], _POOL]
 # Where models may live elsewhere, so that nothing has to be labeled.
 MaybeLabeledFiles = Annotated[list[str] | None, _LABELED]
 MaybeLabelColumn = Annotated[str | None, _LABEL_COLUMN]

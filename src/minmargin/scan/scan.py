@@ -249,9 +249,8 @@ class Scan:
             X = models.preprocessor.transform(X)
         carried = cast("Frame", block.data).select(list(matched.carried)) if matched.carried else None
         scorer = models.scorer
-        if isinstance(
-            scorer, RowChecker
-        ):  # at once: rows may come from anywhere, and these are looked at anyhow
+        if isinstance(scorer, RowChecker):
+            # At once: rows may come from anywhere, and these are looked at anyhow.
             X = np.asarray(X)
             scorer.check_rows(X, block.rows)
             check = _nothing

@@ -142,8 +142,8 @@ def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: 
                     for at in range(0, len(draws), at_a_time)
                 ]
     # The largest problems first: a process that begins one late keeps all others waiting.
-    work = {name: problem.X.size * len(problem.names) for name, problem in problems.items()}
-    return sorted(tasks, key=lambda task: (task.draws[0], -work[task.problem], task.n_labeled))
+    amounts = {name: problem.X.size * len(problem.names) for name, problem in problems.items()}
+    return sorted(tasks, key=lambda task: (task.draws[0], -amounts[task.problem], task.n_labeled))
 
 
 def _kind(task: Task) -> Kind:
