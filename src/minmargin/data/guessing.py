@@ -70,7 +70,9 @@ def guess_marks(texts: Sequence[tuple[str, int]], known: Marks) -> Written | Non
         known: the marks by which they were read.
     """
     ways = [marks for marks in _WRITTEN if marks.decimal == "," or known.decimal == "."]
-    written = [marks for marks in ways if share(texts, marks.number) > _MOST]
+    read = [share(texts, marks.number) for marks in ways]
+    # A value that only some of them read, such as 0,5 or 1.234,5, tells that it is one of these.
+    written = [marks for marks, most in zip(ways, read, strict=True) if most > _MOST and most == max(read)]
     for text, _ in texts:
         if not re.match(known.number, text) and any(re.match(marks.number, text) for marks in written):
             return Written(text, " or ".join(_settings(marks) for marks in _simplest(written)))

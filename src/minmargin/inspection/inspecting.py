@@ -15,9 +15,9 @@ from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
 from minmargin.data.schema import Column
 from minmargin.errors import listing, nearest
-from minmargin.inspection.findings import Finding, Seen, find
+from minmargin.inspection.findings import Finding, find
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
-from minmargin.inspection.profiles import Profile, profile_of
+from minmargin.inspection.profiles import Profile, Seen, profile_of
 from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import MatchedPool, match_pool
