@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -22,6 +22,28 @@ Purpose: TypeAlias = Literal["number", "category", "text", "date"]
 
 #: What stands for a missing number in a file of texts, whatever is declared: as in pyarrow's CSV reader.
 NO_NUMBERS = ("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null")
+
+#: What tables have in place of a value that nobody knows, in small letters. "none" and "unknown" are values as often.
+MISSING_MARKS = frozenset(
+    {
+        "?",
+        "??",
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "n/a",
+        "#n/a",
+        "na",
+        "#na",
+        "nan",
+        "null",
+        "(blank)",
+        "(null)",
+        "\\n",
+    }
+)
 
 #: The form of dates as 2026-11-16, also with a time, and a zone.
 ISO = "ISO"
@@ -140,6 +162,23 @@ class Conversion:
             return "date" if self.date_format == ISO else f"date of the form {self.date_format}"
         between = f" and {self.marks.thousands!r} between thousands" if self.marks.thousands else ""
         return f"number with {self.marks.decimal!r} before decimals{between}"
+
+
+def missing_marks(texts: Iterable[str]) -> list[str]:
+    """Return those of different texts that many write for a missing value. Where + is a value, - is one, too.
+
+    >>> missing_marks(["a", "NA", "-"]), missing_marks(["+", "-"])
+    (['NA', '-'], [])
+    """
+    every = list(texts)
+    marks = [text for text in every if text.strip().casefold() in MISSING_MARKS]
+    if all(_has_word(text) or text in marks for text in every):
+        return marks
+    return [text for text in marks if _has_word(text)]
+
+
+def _has_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from minmargin.data.conversion import NO_NUMBERS, Conversion, Marks
+from minmargin.data.thousands import doubtful_points, points_in, with_notes
 
 _WHOLE = r"^[+-]?\d{1,18}$"
 _FLAGS = pa.array(["true", "false"])
@@ -23,14 +24,18 @@ _FEW_ROWS = 20  # in fewer rows, all values being different means little
 _NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories
 
 
-def guess_types(table: pa.Table, *, leave: Container[str] = ()) -> pa.Table:
+def guess_types(table: pa.Table, *, leave: Container[str] = (), semicolons: bool = False) -> pa.Table:
     """Return a table of texts with numbers, dates and truth values where all values of a column are that.
 
-    Columns that are to be left stay texts.
+    Columns that are to be left stay texts. Numbers whose points may stand between thousands have a note of it;
+    `semicolons` says whether these are between the cells of the file.
     """
-    return pa.table(
+    typed = pa.table(
         {name: table[name] if name in leave else _typed(table[name]) for name in table.column_names}
     )
+    fractions = [field.name for field in typed.schema if pa.types.is_floating(field.type)]
+    points = {name: points_in(table[name]) for name in fractions}
+    return with_notes(typed, doubtful_points(points, semicolons=semicolons))
 
 
 def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from minmargin.data.guessing import tell_nothing
 from minmargin.errors import listing
+from minmargin.inspection.points import points_between_thousands
 from minmargin.inspection.profiles import Seen
 from minmargin.inspection.texts import (
     dates_as_texts,
@@ -206,6 +207,7 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     numbers_as_texts,
     numbers_but_for_some,
     dates_as_texts,
+    points_between_thousands,
     _looks_like_an_id,
     _stands_for_missing,
     _quoted_formulas,

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from minmargin.data.conversion import Marks, as_text
 from minmargin.data.schema import Column, Kind
+from minmargin.data.thousands import Points
 
 _MOST_LEVELS = 10_000
 
@@ -72,12 +73,14 @@ class Seen(NamedTuple):
         labeled: what is seen of it in the labeled set.
         pool: and in the pool.
         declared: whether the caller has said what it is: then nobody guesses.
+        points: of numbers whose points may stand between thousands, what is known of them, and where.
     """
 
     column: Column
     labeled: Profile
     pool: Profile | None
     declared: bool = False
+    points: tuple[tuple[str, Points], ...] = ()
 
     @property
     def name(self) -> str:

@@ -6,33 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from minmargin.data.conversion import NO_NUMBERS, PADDED
+import pyarrow as pa
+
+from minmargin.data.conversion import NO_NUMBERS, PADDED, Marks, missing_marks
 from minmargin.data.dates import TOLD, forms_of
 from minmargin.data.guessing import guess_marks, share
+from minmargin.data.thousands import points_in
 from minmargin.errors import listing
 from minmargin.inspection.profiles import Seen
 
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
 _MOST = 0.9  # of the values: the others are typing errors
 
-#: What tables have in place of a value that nobody knows, in small letters. "none" and "unknown" are values as often.
-_MARKS = {
-    "?",
-    "??",
-    "-",
-    "--",
-    "---",
-    ".",
-    "..",
-    "n/a",
-    "#n/a",
-    "na",
-    "nan",
-    "null",
-    "(blank)",
-    "(null)",
-    "\\n",
-}
 _CURRENCIES = "EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|RUB|TRY|KRW|MXN"
 _CURRENCY = rf"(?:[A-Z]{{0,2}}[€$£¥₹]|{_CURRENCIES})"
 _DIGITS = r"\d[\d.,]*(?:[ \u00a0\u202f']\d{3}[\d.,]*)*"
@@ -78,6 +63,12 @@ def numbers_as_texts(seen: Seen) -> Iterator[str]:
         if written is not None:
             use = texts.and_missing(written.use)
             yield f"{read} {n_like} values look like numbers, such as {written.example!r}. If they are, use {use}."
+            return
+        if share(values, Marks().number) == 1.0 and (points := points_in(_as_array(values))).doubtful:
+            yield (
+                f"{read} {n_like} values look like numbers, such as {points.example!r}. If they are, use decimal=',' "
+                f"and thousands='.', or number=[{seen.name!r}] if the point is a decimal one."
+            )
             return
         if share(values, _WITH_UNIT) > _MOST and share(values, seen.marks.number) < 1.0:
             yield (
@@ -167,17 +158,14 @@ def _texts(seen: Seen, more: Sequence[str] = ()) -> Iterator[Texts]:
     for where, profile in (("the labeled set", seen.labeled), ("the pool", seen.pool)):
         levels = [] if profile is None else [(text.strip(), n) for text, n in profile.levels]
         known = [(text, n) for text, n in levels if text in more or text not in NO_NUMBERS]
-        marks = [(text, n) for text, n in known if text in more or text.casefold() in _MARKS]
-        if any(
-            each not in marks and not _has_word(each[0]) for each in known
-        ):  # where + is a value, - is one, too
-            marks = [each for each in marks if _has_word(each[0])]
+        like_none = set(missing_marks(text for text, _ in known))
+        marks = [(text, n) for text, n in known if text in more or text in like_none]
         if len(known) > len(marks) and _count(known) >= _FEW_ROWS:
             yield Texts(where, known, marks)
 
 
-def _has_word(text: str) -> bool:
-    return any(map(str.isalnum, text))
+def _as_array(texts: Sequence[tuple[str, int]]) -> pa.ChunkedArray:
+    return pa.chunked_array([[text for text, _ in texts]], pa.string())
 
 
 def _count(texts: Sequence[tuple[str, int]]) -> int:
