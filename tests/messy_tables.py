@@ -50,7 +50,7 @@ class Messy:
     @property
     def messages(self) -> list[str]:
         """All that is to be warned of."""
-        of_x = [_like_numbers("-0,129", "decimal=','", column="x")] if self.decimal == "," else []
+        of_x = [like_numbers("-0,129", "decimal=','", column="x")] if self.decimal == "," else []
         return [*of_x, self.warned] if self.warned else of_x
 
     @property
@@ -84,25 +84,25 @@ def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]], delimiter: str) -
     )
 
 
-def _both(name: str, values: Callable[[int], Any], warned: str = "", **more: Any) -> Messy:
+def both(name: str, values: Callable[[int], Any], warned: str = "", **more: Any) -> Messy:
     return Messy(name, values, values, warned, **more)
 
 
-def _like_numbers(example: str, use: str, column: str = "c") -> str:
+def like_numbers(example: str, use: str, column: str = "c") -> str:
     return (
         f"Column {column!r} of the labeled set is read as a category, and its 40 values look like numbers, such as "
         f"{example!r}. If they are, use {use}."
     )
 
 
-def _like_dates(example: str) -> str:
+def like_dates(example: str) -> str:
     return (
         f"Column 'c' of the labeled set is read as a category, and its values look like dates, such as {example!r}. If "
         "they are, use date=['c']."
     )
 
 
-def _some_are_none(n: int, of: int, marks: str, where: str = "the labeled set") -> str:
+def some_are_none(n: int, of: int, marks: str, where: str = "the labeled set") -> str:
     return (
         f"Column 'c' of {where} is read as a category, since {n} of its {of} values are no numbers, such as "
         f"{marks.partition(',')[0]}. If they stand for missing values, use missing=[{marks}]."
@@ -122,128 +122,131 @@ def _cents(i: int) -> float:
 
 
 PLAIN = (
-    _both("plain numbers", lambda i: i % 7 + 0.5),
-    _both("plain categories", lambda i: ["red", "green", "blue"][i % 3]),
-    _both("days as databases write them", lambda i: f"2026-01-{i % 28 + 1:02}"),
-    _both("moments", lambda i: f"2026-01-{i % 28 + 1:02} 12:{i % 60:02}:00"),
-    _both("truth values", lambda i: ["true", "false"][i % 2]),
-    _both("some missing", lambda i: None if i % 5 == 0 else i % 7),
-    _both("missing as NA", lambda i: "NA" if i % 5 == 0 else i % 7),
-    _both("codes that begin with a zero", lambda i: f"0{i % 9:03}"),
-    _both("nothing at all", lambda _: None),
-    _both("one value", lambda _: 1),
-    _both("a semicolon file", lambda i: i % 7, delimiter=";"),
-    _both("a file with tabs", lambda i: i % 7, delimiter="\t"),
-    _both("hexadecimal codes, which are no numbers in either file", lambda i: f"0x{i % 7:02X}"),
+    both("plain numbers", lambda i: i % 7 + 0.5),
+    both("plain categories", lambda i: ["red", "green", "blue"][i % 3]),
+    both("days as databases write them", lambda i: f"2026-01-{i % 28 + 1:02}"),
+    both("moments", lambda i: f"2026-01-{i % 28 + 1:02} 12:{i % 60:02}:00"),
+    both("truth values", lambda i: ["true", "false"][i % 2]),
+    both("some missing", lambda i: None if i % 5 == 0 else i % 7),
+    both("missing as NA", lambda i: "NA" if i % 5 == 0 else i % 7),
+    both("codes that begin with a zero", lambda i: f"0{i % 9:03}"),
+    both("nothing at all", lambda _: None),
+    both("one value", lambda _: 1),
+    both("a semicolon file", lambda i: i % 7, delimiter=";"),
+    both("a file with tabs", lambda i: i % 7, delimiter="\t"),
+    both("hexadecimal codes, which are no numbers in either file", lambda i: f"0x{i % 7:02X}"),
 )
 
 MESSY = (
-    _both(
+    both(
         "decimal commas",
         lambda i: f"{_cents(i):.2f}".replace(".", ","),
-        _like_numbers("1000,00", "decimal=','"),
+        like_numbers("1000,00", "decimal=','"),
         settings={"decimal": ","},
         delimiter=";",
         decimal=",",
     ),
-    _both(
+    both(
         "decimal commas, and points in another column",
         lambda i: f"{_cents(i):.2f}".replace(".", ","),
-        _like_numbers("1000,00", "decimal=','"),
+        like_numbers("1000,00", "decimal=','"),
         settings={"decimal": ","},
         delimiter=";",
     ),
-    _both(
+    both(
         "decimal commas and points between thousands",
         lambda i: f"{_cents(i):,.2f}".translate(str.maketrans(",.", ".,")),
-        _like_numbers("1.000,00", "decimal=',' and thousands='.'"),
+        like_numbers("1.000,00", "decimal=',' and thousands='.'"),
         settings={"decimal": ",", "thousands": "."},
         delimiter=";",
         decimal=",",
     ),
-    _both(
+    both(
         "commas between thousands",
         lambda i: f"{1000 * _cents(i):,.1f}",
-        _like_numbers("1,000,000.0", "thousands=','"),
+        like_numbers("1,000,000.0", "thousands=','"),
         settings={"thousands": ","},
     ),
-    _both(
+    both(
         "what may be decimals or thousands",
         lambda i: f"{int(_cents(i)):,}",
-        _like_numbers("1,000", "decimal=',' or thousands=','"),
+        like_numbers("1,000", "decimal=',' or thousands=','"),
         settings={"thousands": ","},
     ),
-    _both(
+    both(
         "blanks between thousands",
         lambda i: f"{_cents(i):,.2f}".translate(str.maketrans(",.", "\u00a0,")),
-        _like_numbers("1\u00a0000,00", "decimal=',' and thousands=' '"),
+        like_numbers("1\u00a0000,00", "decimal=',' and thousands=' '"),
         settings={"decimal": ",", "thousands": " "},
         delimiter=";",
         decimal=",",
     ),
-    _both(
+    both(
         "Swiss thousands",
         lambda i: f"{_cents(i):,.2f}".replace(",", "'"),
-        _like_numbers("1'000.00", 'thousands="\'"'),
+        like_numbers("1'000.00", 'thousands="\'"'),
         settings={"thousands": "'"},
     ),
-    _both(
+    both(
         "percents",
         lambda i: f"{i % 30}%",
         "Column 'c' of the labeled set is read as a category, and its values look like numbers with a unit, such as "
         "'0%'. Remove the unit, or use drop=['c'].",
         settings={"drop": "c"},
     ),
-    _both(
+    both(
         "money",
         lambda i: f"${_cents(i):.2f}",
         "Column 'c' of the labeled set is read as a category, and its values look like numbers with a unit, such as "
         "'$1000.00'. Remove the unit, or use drop=['c'].",
         settings={"drop": "c"},
     ),
-    _both(
+    both(
         "a question mark for missing values",
         lambda i: "?" if i % 20 == 0 else i,
-        _some_are_none(2, 40, "'?'"),
+        some_are_none(2, 40, "'?'"),
         settings={"missing": "?"},
     ),
-    _both(
+    both(
         "several marks for missing values",
         lambda i: {0: "unknown", 20: "-"}.get(i, i),
-        _some_are_none(2, 40, "'-', 'unknown'"),
+        some_are_none(2, 40, "'-', 'unknown'"),
         settings={"missing": ["-", "unknown"]},
     ),
     Messy(
         "a mark for missing values that only the pool has, in a column of codes",
         lambda i: f"{i % 20:02}",
         lambda i: "?" if i % 20 == 7 else f"{i % 20:02}",
+        "Column 'c' of the pool is read as a category, and 3 of its 60 values are '?'. If this stands for a missing "
+        "value, use missing=['?']; if it is a category, category=['c'].",
+        {"missing": "?", "category": "c"},
     ),
-    _both(
+    both(
         "days as Germans write them",
         lambda i: f"{i % 28 + 1:02}.01.2026",
-        _like_dates("01.01.2026"),
+        like_dates("01.01.2026"),
         settings={"date": "c"},
     ),
-    _both(
+    both(
         "days as Americans write them",
         lambda i: f"01/{i % 28 + 1:02}/2026",
-        _like_dates("01/01/2026"),
+        like_dates("01/01/2026"),
         settings={"date": "c"},
     ),
-    _both(
+    both(
         "moments with slashes",
         lambda i: f"2026/01/{i % 28 + 1:02} 12:30",
-        _like_dates("2026/01/01 12:30"),
+        like_dates("2026/01/01 12:30"),
         settings={"date": "c"},
     ),
-    _both(
+    both(
         "numbers of rows",
         lambda i: i,
         "Column 'c' is a feature, and has a different whole number in each of the 40 labeled rows. If it identifies "
         "rows, name it as id_column, or use drop=['c'].",
         settings={"drop": "c"},
     ),
-    _both(
+    both(
         "numbers of customers",
         lambda i: 100_000 + 7 * i * i,
         "Column 'customer_id' is a feature, and has a different whole number in each of the 40 labeled rows. If it "
@@ -251,7 +254,7 @@ MESSY = (
         settings={"drop": "customer_id"},
         header="customer_id",
     ),
-    _both(
+    both(
         "numbers of rows in steps",
         lambda i: 1_000_000 + 7 * i,
         "Column 'kunde' is a feature, and has a different whole number in each of the 40 labeled rows. If it "
@@ -259,7 +262,7 @@ MESSY = (
         settings={"drop": "kunde"},
         header="kunde",
     ),
-    _both(
+    both(
         "the index that pandas writes",
         lambda i: 3 * i,
         "Column 'Unnamed: 0' is a feature, and has a different whole number in each of the 40 labeled rows. If it "
@@ -267,14 +270,14 @@ MESSY = (
         settings={"drop": "Unnamed: 0"},
         header="Unnamed: 0",
     ),
-    _both("ids that are texts", lambda i: f"r{i:03}", _different_texts(), settings={"drop": "c"}),
-    _both(
+    both("ids that are texts", lambda i: f"r{i:03}", _different_texts(), settings={"drop": "c"}),
+    both(
         "free text",
         lambda i: f"The customer called {i} times, and was {'not ' * (i % 2)}happy.",
         _different_texts(),
         settings={"text": "c"},
     ),
-    _both(
+    both(
         "-999 for missing values",
         lambda i: -999 if i % 10 == 0 else i % 23,
         "Column 'c' of the labeled set has -999 in 4 of 40 rows, far from all other values. If it stands for a missing "

@@ -231,21 +231,82 @@ def test_a_batch_that_the_rest_cannot_fill():
 
 
 ASKED = (
-    "If this stands for no label, give None in its place, and pick from such rows with pool=None; if it is a class, "
-    "name all classes with classes=[...], or write labels as texts."
+    "If this stands for no label, drop such rows, or give None, in a file an empty cell, in its place and pick from "
+    "them with pool=None; if it is a class, name all classes with classes=[...]"
 )
 
 
 @pytest.mark.parametrize(
-    ("y", "what"),
+    ("y", "what", "also"),
     [
-        ([0, 1, -1, 2] * 5, "Labeled row 2 has the label -1, beside labels from 0 to 2. "),
-        ([0.0, 1.0, -1.0, 2.0] * 5, "Labeled row 2 has the label -1, beside labels from 0.0 to 2.0. "),
-        (["no", "yes", "no", ""] * 5, "Labeled row 3 has an empty label. "),
+        ([0, 1, -1, 2] * 5, "the label -1, beside labels from 0 to 2", ", or write labels as texts."),
+        (
+            [0.0, 1.0, -1.0, 2.0] * 5,
+            "the label -1, beside labels from 0.0 to 2.0",
+            ", or write labels as texts.",
+        ),
+        (["no", "yes", "", "no"] * 5, "an empty label", "."),
+        (["no", "yes", " ", "no"] * 5, "an empty label", "."),
+        (["no", "yes", "?", "no"] * 5, "the label '?'", "."),
+        (["no", "yes", "NA", "no"] * 5, "the label 'NA'", "."),
     ],
 )
-def test_labels_that_may_stand_for_no_label_are_asked_about(y, what):
-    assert complaint(X=X[:20], y=y, pool=X) == what + ASKED
+def test_labels_that_may_stand_for_no_label_are_asked_about(y, what, also):
+    assert complaint(X=X[:20], y=y, pool=X) == f"Labeled row 2 has {what}. {ASKED}{also}"
+
+
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_rows_of_a_label_column_without_a_label_are_left_out_where_there_is_a_pool(empty, tmp_path):
+    y = ["no", "yes", empty, "no"] * 5
+    table = FRAME[:20].assign(y=y)
+    pool = FRAME.assign(other=1)
+    table.to_csv(tmp_path / "labeled.csv", index=False)
+    known = [row for row in range(20) if row % 4 != 2]
+    same = pick(table.iloc[known].reset_index(drop=True), "y", pool, id_column="id")
+    for given in (table, tmp_path / "labeled.csv"):
+        with pytest.warns(mm.DataWarning) as said:
+            batch = pick(given, "y", pool, id_column="id")
+        assert [str(each.message) for each in said] == [
+            "5 of 20 labeled rows have no label, and are left out."
+        ]
+        # These five may be picked: nobody has labeled them.
+        assert batch.rows.tolist() == same.rows.tolist()
+        assert batch.manifest["excluded"]["rows"] == same.manifest["excluded"]["rows"] == 15
+
+
+def test_marks_that_are_declared_are_no_labels(tmp_path):
+    y = ["no", "yes", "?", "no"] * 5
+    table = FRAME[:20].assign(y=y)
+    table.to_csv(tmp_path / "labeled.csv", index=False)
+    reading = mm.Reading(missing="?")
+    for given in (table, tmp_path / "labeled.csv"):
+        assert complaint(X=given, y="y", pool=FRAME, id_column="id") == (
+            "Labeled row 2 has the label '?'. If this stands for no label, use missing=['?']; if it is a class, name "
+            "all classes with classes=[...]."
+        )
+        with pytest.warns(mm.DataWarning, match="^5 of 20 labeled rows have no label, and are left out.$"):
+            pick(given, "y", FRAME, id_column="id", reading=reading)
+        assert complaint(X=given, y="y", id_column="id") == (
+            "All 20 rows have labels. With pool=None, those are picked from whose label is None, NaN, -1 or empty. If "
+            "'?' stands for none, use missing=['?']."
+        )
+        batch = pick(given, "y", id_column="id", reading=reading)
+        assert sorted(batch.rows.tolist()) == [2, 6, 10, 14, 18]
+
+
+def test_blanks_are_no_labels_beside_none_and_declared_marks(tmp_path):
+    y = ["no", "yes", " ", "", "?"] * 4
+    FRAME[:20].assign(y=y).to_csv(tmp_path / "labeled.csv", index=False)
+    reading = mm.Reading(missing="?")
+    found = mm.inspect(tmp_path / "labeled.csv", "y", id_column="id", reading=reading)
+    assert found.title == "8 labeled rows (no 4, yes 4) and 12 pool rows."
+    assert (
+        pick(tmp_path / "labeled.csv", "y", id_column="id", reading=reading).manifest["labeled"]["rows"] == 8
+    )
+
+
+def test_plus_and_minus_are_two_classes():
+    assert len(pick(X[:20], ["+", "-"] * 10, X)) == 5
 
 
 def test_classes_that_are_named_are_no_marks():

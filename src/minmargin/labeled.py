@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -23,17 +23,27 @@ from minmargin.data.conversion import NO_NUMBERS, Marks, as_text
 from minmargin.data.guessing import guess_marks
 from minmargin.data.intake import Form, Intake
 from minmargin.data.reading import Reading
-from minmargin.data.rows import Frame, Matrix, Rows, count_rows
+from minmargin.data.rows import Frame, Matrix, Rows, count_rows, take_rows
 from minmargin.data.schema import (
     Column,
     as_rows,
+    is_missing,
     missing_column,
     not_a_table,
     require_numbers,
     schema_of,
 )
 from minmargin.errors import InputError, listing
-from minmargin.labels import as_classes, as_labels, ask_about_marks, encode_labels
+from minmargin.labels import (
+    as_classes,
+    as_labels,
+    ask_about_marks,
+    encode_labels,
+    is_no_label,
+    list_labels,
+    warn_of_left_out,
+    whole_labels,
+)
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools import is_path, read_frame
 from minmargin.seeds import SeedTree
@@ -56,6 +66,8 @@ class LabeledSet:
         codes: (N,) each label's place in `classes`.
         set_aside: empty classes that are not among `classes`, since the learner cannot score them; None if there are
             none.
+        left_out: the numbers of rows, as they were given, that had no label and are not among these; None: there were
+            none.
     """
 
     rows: Rows
@@ -66,6 +78,7 @@ class LabeledSet:
     classes: NDArray[Any]
     codes: NDArray[np.intp]
     set_aside: NDArray[Any] | None = None
+    left_out: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -80,22 +93,27 @@ class LabeledSet:
     ) -> LabeledSet:
         """Return the labeled set of rows and labels, or of a frame or file with a label column.
 
-        `classes` are all that may occur; None stands for those of the labels. `reading` says how columns are read.
+        `classes` are all that may occur; None stands for those of the labels. `reading` says how columns are read. Rows
+        whose cell of the label column is empty are left out, with a warning.
         """
         reading = reading or Reading()
         rows, given = rows_and_labels(X, y, reading)
-        labels = as_labels(given)
+        left_out = None
         if isinstance(y, str):
             not_features = (*not_features, y)
+            classes = list(classes) if isinstance(classes, Iterator) else classes
+            rows, given, left_out = _without_unlabeled(rows, given, classes)
+        labels = as_labels(given)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is None:
-            ask_about_marks(known, codes)
+            ask_about_marks(known, codes, can_be_declared=isinstance(y, str))
         else:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]
         from_files = is_path(X) or is_unframed(X)
         columns = feature_columns(rows, features, not_features, reading)
-        return cls(rows, columns, isinstance(features, str), from_files, labels, known, codes)
+        one_column = isinstance(features, str)
+        return cls(rows, columns, one_column, from_files, labels, known, codes, left_out=left_out)
 
     @property
     def every_class(self) -> NDArray[Any]:
@@ -180,6 +198,19 @@ def rows_and_labels(X: Any, y: Any, reading: Reading) -> tuple[Rows, Any]:
         return rows, reading.labels(_label_column(rows, y))
     check_same_index(X, y)
     return rows, y
+
+
+def _without_unlabeled(rows: Rows, given: Any, classes: Any) -> tuple[Rows, Any, NDArray[np.int64] | None]:
+    """Return rows that have a label, their labels, and the numbers of the others, if there are both."""
+    labels = list_labels(given)
+    named = [] if classes is None or isinstance(classes, (str, bytes)) else list_labels(classes)
+    without = [is_missing(label) or (is_no_label(label) and label not in named) for label in labels]
+    places = np.flatnonzero(without)
+    if len(places) in {0, len(labels)}:
+        return rows, given, None
+    warn_of_left_out(len(places), len(labels))
+    left = np.flatnonzero(~np.array(without))
+    return take_rows(rows, left), whole_labels([labels[place] for place in left.tolist()]), places
 
 
 def _label_column(rows: Rows, name: str) -> nw.Series[Any]:

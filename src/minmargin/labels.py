@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.containers import unwrap
+from minmargin.data.conversion import missing_marks
 from minmargin.data.schema import is_missing
-from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
-
-#: What tables have in place of a label that nobody gave, in small letters.
-_MARKS = {"", "?", "-", "--", ".", "n/a", "#n/a", "nan", "null", "(blank)", "(null)"}
+from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode, warn
 
 
 def as_labels(y: Any) -> NDArray[Any]:
@@ -78,6 +76,23 @@ def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[n
             "Label at least one row of another class."
         )
     return classes, codes
+
+
+def is_no_label(label: Any) -> bool:
+    """Return whether a label is none: None, NaN, or a text of blanks."""
+    return is_missing(label) or (isinstance(label, str) and not label.strip())
+
+
+def warn_of_left_out(n: int, n_rows: int) -> None:
+    """Warn that so many of the labeled rows have no label, and are none."""
+    have = "has no label, and is" if n == 1 else "have no label, and are"
+    warn(f"{n:,} of {n_rows:,} labeled rows {have} left out.")
+
+
+def whole_labels(known: list[Any]) -> list[Any]:
+    """Return labels as whole numbers, if they are fractions only because numpy has no other column with gaps."""
+    gaps = all(type(label) is float and label.is_integer() for label in known)
+    return [int(label) for label in known] if gaps else known
 
 
 def list_labels(y: Any) -> list[Any]:
@@ -163,26 +178,34 @@ def _refuse_missing(values: list[Any]) -> None:
         )
 
 
-def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp]) -> None:
+def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_declared: bool) -> None:
     """Raise an error for a class that many write for rows without a label: -1 before 0, 1, ..., blanks, or a mark.
 
-    Two classes -1 and 1 are usual, and are let through.
+    Two classes -1 and 1 are usual, and are let through. `can_be_declared` says whether what is declared to stand for a
+    missing value is no label.
     """
     known = classes.tolist()
-    marks = [
-        code for code, name in enumerate(known) if isinstance(name, str) and name.strip().casefold() in _MARKS
-    ]
+    texts = [name for name in known if isinstance(name, str)]
+    marks = [name for name in texts if not name.strip()] or missing_marks(texts)
+    also = ""
     if marks:
-        code = marks[0]
+        code = known.index(marks[0])
         what = f"the label {known[code]!r}" if known[code].strip() else "an empty label"
     elif type(known[0]) in {int, float} and known[0] == -1 and len(known) > 2 and known[1] >= 0:
-        code, what = 0, f"the label -1, beside labels from {known[1]} to {known[-1]}"
+        code, what, also = (
+            0,
+            f"the label -1, beside labels from {known[1]} to {known[-1]}",
+            ", or write labels as texts",
+        )
     else:
         return
     row = int(np.flatnonzero(codes == code)[0])
+    fix = "drop such rows, or give None, in a file an empty cell, in its place and pick from them with pool=None"
+    if marks and can_be_declared:
+        fix = f"use missing=[{known[code]!r}]"
     raise InputError(
-        f"Labeled row {row:,} has {what}. If this stands for no label, give None in its place, and pick from such "
-        "rows with pool=None; if it is a class, name all classes with classes=[...], or write labels as texts."
+        f"Labeled row {row:,} has {what}. If this stands for no label, {fix}; if it is a class, name all classes with "
+        f"classes=[...]{also}."
     )
 
 

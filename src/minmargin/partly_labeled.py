@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.containers import is_unframed
+from minmargin.data.conversion import missing_marks
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Block, count_rows, take_rows
 from minmargin.data.schema import is_missing
 from minmargin.errors import InputError
 from minmargin.execution import CHUNK_SIZE
 from minmargin.labeled import LabeledSet, rows_and_labels
-from minmargin.labels import list_labels
+from minmargin.labels import is_no_label, list_labels, whole_labels
 from minmargin.pools import MatchedPool, is_path
 from minmargin.pools.exclusion import Exclusion
 from minmargin.pools.opening import OneTable
@@ -78,12 +79,12 @@ class PartlyLabeled:
 
     @classmethod
     def if_so(cls, X: Any, y: Any, *, reading: Reading | None = None, **more: Any) -> PartlyLabeled | None:
-        """Return the parts of a table of which some rows have labels, and others None, NaN or an empty text.
+        """Return the parts of a table of which some rows have labels, and others None, NaN or a text of blanks.
 
         None of any other table. -1 may be a class as well, so it is asked about.
         """
         labels = list_labels(rows_and_labels(X, y, reading or Reading())[1])
-        without = [is_missing(label) or (isinstance(label, str) and not label) for label in labels]
+        without = list(map(is_no_label, labels))
         if not any(without) or all(without) or "" in (more.get("classes") or ()):
             return None
         return cls.of(X, y, reading=reading, **more)
@@ -123,32 +124,39 @@ def find_labeled(labels: list[Any], classes: list[Any]) -> tuple[NDArray[np.intp
     places = np.flatnonzero(~marked)
     known = [labels[place] for place in places.tolist()]
     _check_parts(known, len(labels), mark)
-    return places, _whole(known, mark), mark
+    return places, whole_labels(known) if mark == "None or NaN" else known, mark
 
 
 def _without_label(labels: list[Any], classes: list[Any]) -> tuple[NDArray[np.bool_], str]:
-    """Return which labels are none, and what stands for that: None or NaN; in default of these, -1 or an empty text.
+    """Return which labels are none, and what stands for that: None, NaN or blanks; in default of these, -1.
 
     What the caller named as a class stands for nothing else.
     """
     missing = np.array([is_missing(label) for label in labels], dtype=bool)
+    blank = np.array([is_no_label(label) and label not in classes for label in labels], dtype=bool)
     if missing.any():
-        return missing, "None or NaN"
-    for mark in (-1, ""):
-        same = np.array([type(label) is not bool and label == mark for label in labels], dtype=bool)
-        if same.any() and mark not in classes:
-            return same, repr(mark)
+        return missing | blank, "None or NaN"
+    same = np.array([type(label) is not bool and label == -1 for label in labels], dtype=bool)
+    if same.any() and -1 not in classes:
+        return same, "-1"
+    if blank.any():
+        return blank, repr("")
     return missing, "None or NaN"
 
 
 def _check_parts(known: list[Any], n_rows: int, mark: str) -> None:
     if len(known) == n_rows:
-        texts = sorted({"nan", "None"}.intersection(label for label in known if isinstance(label, str)))
-        why = f" {texts[0]!r} is a text here, as numpy makes it: use dtype=object." if texts else ""
+        texts = {label for label in known if isinstance(label, str)}
+        made = sorted(texts.intersection({"nan", "None"}))
+        marks = sorted(missing_marks(texts))
+        why = " Give the rows to pick from as pool."
+        if marks and marks != made:
+            why = f" If {marks[0]!r} stands for none, use missing=[{marks[0]!r}]."
+        elif made:
+            why = f" {made[0]!r} is a text here, as numpy makes it: use dtype=object."
         raise InputError(
             f"All {n_rows:,} rows have labels. With pool=None, those are picked from whose label is None, NaN, -1 or "
-            "empty."
-            f"{why or ' Give the rows to pick from as pool.'}"
+            f"empty.{why}"
         )
     if not known:
         raise InputError(
@@ -159,12 +167,6 @@ def _check_parts(known: list[Any], n_rows: int, mark: str) -> None:
             f"With pool=None, -1 stands for no label, and all {len(known):,} other rows are of class {known[0]!r}. "
             "If -1 is a class, use None or NaN for rows without a label."
         )
-
-
-def _whole(known: list[Any], mark: str) -> list[Any]:
-    """Return labels as whole numbers, if they are fractions only because numpy has no other column with gaps."""
-    gaps = mark == "None or NaN" and all(type(label) is float and label.is_integer() for label in known)
-    return [int(label) for label in known] if gaps else known
 
 
 def _rows_of(exclusion: Exclusion, matched: MatchedPool) -> NDArray[np.int64]:

@@ -93,3 +93,31 @@ def test_dates_of_two_forms_are_asked_about_with_the_flag(sheets, minmargin):
 def test_a_date_column_is_named_once(sheets, minmargin):
     code, _, err = minmargin(*select("--date", "day,day=%d"))
     assert (code, err) == (1, "minmargin: --date names 'day' twice. Name each column once.\n")
+
+
+@pytest.mark.parametrize("names", ["", ",noise"])
+def test_a_column_without_a_name_can_be_dropped(names, sheets, minmargin):
+    """Such as the index that pandas writes."""
+    for name in ("labeled.csv", "pool.csv"):
+        pd.read_csv(name, sep=";", decimal=",").to_csv(name)
+    code, out, err = minmargin(
+        "inspect", "labeled.csv", "pool.csv", "--label-column", "y", "--drop", names, "--date", "day=%d/%m/%Y"
+    )
+    assert (code, err) == (0, "")
+    assert "!" not in out
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith("noise")] == (
+        ["no"] if names else ["yes"]
+    )
+
+
+def test_a_form_of_dates_may_have_commas_and_blanks(sheets, minmargin):
+    for name in ("labeled.csv", "pool.csv"):
+        table = pd.read_csv(name, sep=";", decimal=",")
+        table.assign(day=pd.to_datetime(table["day"], dayfirst=True).dt.strftime("%b %d, %Y")).to_csv(
+            name, index=False
+        )
+    look = ("inspect", "labeled.csv", "pool.csv", "--label-column", "y")
+    _, out, _ = minmargin(*look)
+    assert "If they are, use --date 'day=%b %d, %Y'." in out
+    code, out, _ = minmargin(*look, "--date", "day=%b %d, %Y")
+    assert (code, "!" in out) == (0, False)

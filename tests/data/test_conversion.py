@@ -65,7 +65,8 @@ def test_what_stands_for_nothing_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1.5", "1.23,4", "12.3456", "0x1A", "1,2,3", "abc", "1_000", "inf", "5 kg", "-"]
+    "text",
+    ["1.5", "0.260", "-0.111", "1.23,4", "12.3456", "0x1A", "1,2,3", "abc", "1_000", "inf", "5 kg", "-"],
 )
 def test_what_is_no_number_is_an_error_with_the_value(text: str) -> None:
     assert complaint(Conversion("number", Marks(",", ".")), "1.234,5", text) == (
@@ -127,3 +128,16 @@ def test_marks_that_could_be_read_in_two_ways_are_refused(decimal: str, thousand
     with pytest.raises(mm.InputError) as caught:
         Marks(decimal, thousands)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", ["30.02.2010", "31.04.2010", "29.02.2011"])
+def test_a_day_of_a_declared_form_that_does_not_exist_is_an_error(text: str) -> None:
+    """Arrow makes the 2nd of March of the 30th of February."""
+    assert complaint(Conversion("date", date_format="%d.%m.%Y"), "29.02.2012", "01.03.2029", text) == (
+        f"Row 2 holds {text!r}, which is no date of the form %d.%m.%Y. Mend it, or declare what it stands for with "
+        "missing=[...]."
+    )
+    assert converted(Conversion("date", date_format="%d.%m.%Y"), "29.02.2012", "01.03.2029") == [
+        dt.datetime(2012, 2, 29),
+        dt.datetime(2029, 3, 1),
+    ]

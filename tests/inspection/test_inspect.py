@@ -126,16 +126,60 @@ def test_a_class_with_one_row_is_pointed_out(labels: list[str], message: str) ->
     assert [finding.message for finding in found.findings] == ([message] if message else [])
 
 
-@pytest.mark.parametrize("mark", ["?", " ", "n/a", "NULL", "(blank)", "-"])
+@pytest.mark.parametrize("mark", ["?", "n/a", "NA", "NULL", "#N/A", "(blank)", "-"])
 def test_labels_that_may_stand_for_none_are_asked_about(mark: str) -> None:
     labels = ["no", "yes", mark] * 20
-    what = f"the label {mark!r}" if mark.strip() else "an empty label"
+    table = TABLE.assign(y=labels)
     with pytest.raises(mm.InputError) as caught:
-        mm.inspect(TABLE.assign(y=labels), "y")
+        mm.inspect(table, "y")
     assert str(caught.value) == (
-        f"Labeled row 2 has {what}. If this stands for no label, give None in its place, and pick from such rows with "
-        "pool=None; if it is a class, name all classes with classes=[...], or write labels as texts."
+        f"Labeled row 2 has the label {mark!r}. If this stands for no label, use missing=[{mark!r}]; if it is a class, "
+        "name all classes with classes=[...]."
     )
+    assert mm.inspect(table, "y", reading=mm.Reading(missing=mark)).title == (
+        "40 labeled rows (no 20, yes 20) and 20 pool rows."
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            ["yes", "Yes", "no", "no ", "no", "so"],
+            (
+                "Classes 'Yes', 'yes' differ by capitals or blanks alone, and count as 2 classes. So do 'no', 'no '. "
+                "Spell them alike."
+            ),
+        ),
+        (
+            ["yes", "YES", " yes", "no", "no", "no"],
+            (
+                "Classes ' yes', 'YES', 'yes' differ by capitals or blanks alone, and count as 3 classes. Spell them "
+                "alike."
+            ),
+        ),
+        (
+            ["yes", "no", "None", "no", "yes", "no"],
+            "10 labeled rows are of class 'None'. If this stands for no label, use missing=['None'].",
+        ),
+        (
+            ["Y", "y", "N"],
+            "Classes 'Y', 'y' differ by capitals or blanks alone, and count as 2 classes. Spell them alike.",
+        ),
+        (["none", "unknown", "yes"], ""),
+        (["A", "a", "B", "b", "C", "c", "D", "d", "E", "e"], ""),  # letters, as they are written by hand
+    ],
+)
+def test_classes_that_may_be_one_or_none_are_pointed_out(labels: list[str], message: str) -> None:
+    table = TABLE.assign(y=labels * (60 // len(labels)))[["age", "y"]]
+    assert [each.message for each in mm.inspect(table, "y").findings] == ([message] if message else [])
+
+
+def test_a_class_that_was_respelled_once_is_pointed_out_once() -> None:
+    table = TABLE.assign(y=["yes", "no"] * 29 + ["Yes", "no"])[["age", "y"]]
+    assert [each.message for each in mm.inspect(table, "y").findings] == [
+        "Classes 'Yes', 'yes' differ by capitals or blanks alone, and count as 2 classes. Spell them alike."
+    ]
 
 
 def test_ids_that_several_rows_of_the_pool_have_are_pointed_out() -> None:

@@ -11,12 +11,14 @@ import pytest
 
 import minmargin as mm
 from messy_tables import MESSY, PLAIN, Messy
+from messy_texts import MESSY_TEXTS, PLAIN_TEXTS
 from minmargin.cli import run
 from minmargin.cli.flags import with_flags
 
-ALL = [*PLAIN, *MESSY]
+WRONG = [*MESSY, *MESSY_TEXTS]
+ALL = [*PLAIN, *PLAIN_TEXTS, *WRONG]
 NAMES = [each.name for each in ALL]
-MENDED = [each for each in MESSY if each.settings]
+MENDED = [each for each in WRONG if each.settings]
 
 every_table = pytest.mark.parametrize("table", ALL, ids=NAMES)
 every_mended_table = pytest.mark.parametrize("table", MENDED, ids=lambda each: each.name)
@@ -113,7 +115,7 @@ def test_select_says_what_inspect_finds(table: Messy) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [each for each in MESSY if each.messages and not each.refusal], ids=lambda each: each.name
+    "table", [each for each in WRONG if each.messages and not each.refusal], ids=lambda each: each.name
 )
 @pytest.mark.filterwarnings("ignore::minmargin.DataWarning")
 def test_the_manifest_records_what_is_said(table: Messy) -> None:
@@ -180,7 +182,7 @@ def test_campaign_init_says_it_with_flags(
 
 # Each run draws pictures, so only those that have something to say.
 @pytest.mark.parametrize(
-    "table", [each for each in MESSY if each.messages_of_labeled], ids=lambda each: each.name
+    "table", [each for each in WRONG if each.messages_of_labeled], ids=lambda each: each.name
 )
 @pytest.mark.filterwarnings("default")
 def test_the_command_compare_says_it_with_flags(

@@ -92,12 +92,11 @@ def test_a_class_label_of_minus_one_is_no_label(labeled, pool):
     unlabeled = labeled.map(
         lambda row, at: {"label": -1 if at in {4, 9} else row["label"]}, with_indices=True
     )
-    with pytest.raises(mm.InputError) as caught:
-        pick(unlabeled, pool)
-    assert str(caught.value) == (
-        "Labeled row 4 has no label (and 1 others). Drop such rows, or use select(..., pool=None), "
-        "which picks from them."
-    )
+    with pytest.warns(
+        mm.DataWarning, match=f"^2 of {len(labeled)} labeled rows have no label, and are left out.$"
+    ):
+        batch = pick(unlabeled, pool)
+    assert batch.manifest["labeled"]["rows"] == len(labeled) - 2
 
 
 def test_columns_by_themselves_are_texts_and_labels(labeled):

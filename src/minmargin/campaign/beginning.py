@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import training_of
@@ -25,6 +27,7 @@ from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing
 from minmargin.files import LOCK, locked_folder, make_folder
 from minmargin.inspection import Inspection, Table, look_at
+from minmargin.labels import is_no_label, warn_of_left_out
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
 from minmargin.pools import (
@@ -141,11 +144,32 @@ def labeled_part(
         if name not in rows.column_names:
             raise missing_column(name, rows.column_names, "the labeled set")
     places, labels, mark = find_labeled(rows[label_column].to_pylist(), list(classes))
-    ids = ids_as_given(rows, source, id_column)
-    part = rows.take(pa.array(places))
-    for name, values in ((label_column, labels), (id_column, [ids[place] for place in places.tolist()])):
-        part = part.set_column(part.column_names.index(name), name, pa.array(values))
+    part = _part_of(rows, source, id_column, places).rows
+    part = part.set_column(part.column_names.index(label_column), label_column, pa.array(labels))
     return Given(part, None, OneTable(len(places), mark, n_asked=0, n_rows=rows.num_rows))
+
+
+def without_unlabeled(
+    first: Given, label_column: str, id_column: str | None, classes: Sequence[Any]
+) -> Given:
+    """Return the labeled rows without those whose label is empty, with a warning, where there is a pool besides."""
+    rows = first.rows
+    labels = rows[label_column].to_pylist() if label_column in rows.column_names else []
+    places = np.flatnonzero([not is_no_label(label) or label in classes for label in labels])
+    if len(places) in {0, len(labels)}:
+        return first
+    warn_of_left_out(len(labels) - len(places), len(labels))
+    return _part_of(rows, first.source, id_column, places)
+
+
+def _part_of(rows: pa.Table, source: Any, id_column: str | None, places: NDArray[np.intp]) -> Given:
+    """Return some rows of a table, with their ids as they stand in its files."""
+    part = rows.take(pa.array(places))
+    if id_column is not None and id_column in rows.column_names:
+        ids = ids_as_given(rows, source, id_column)
+        values = pa.array([ids[place] for place in places.tolist()])
+        part = part.set_column(part.column_names.index(id_column), id_column, values)
+    return Given(part, None)
 
 
 def checked_beginning(

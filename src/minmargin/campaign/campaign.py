@@ -24,6 +24,7 @@ from minmargin.campaign.beginning import (
     size_of_rounds,
     strategy_name,
     whether_distinct,
+    without_unlabeled,
 )
 from minmargin.campaign.changes import make_changes, take_in_edits
 from minmargin.campaign.folder import CampaignFolder
@@ -130,6 +131,8 @@ class Campaign:
         rows = None if first is None else first.rows
         if pool is None:
             pool, first = labeled, labeled_part(rows, labeled, label_column, id_column, classes)
+        elif first is not None and label_column is not None:
+            first = without_unlabeled(first, label_column, id_column, classes)
         if named == GIVEN:
             refuse_training(
                 features=(features, None),

@@ -17,6 +17,7 @@ from minmargin.data.columns import chunks_of
 from minmargin.data.conversion import is_text
 from minmargin.data.reading import Reading
 from minmargin.data.schema import as_rows, is_missing, missing_column
+from minmargin.data.thousands import notes_of, with_notes
 from minmargin.errors import InputError
 from minmargin.files import write_whole
 from minmargin.labels import as_labels
@@ -31,6 +32,8 @@ def read_rows(source: Any, what: str, reading: Reading, label_column: str | None
             f"{what} has no column names, and a campaign needs them. Give a frame, or Parquet or CSV files."
         )
     table = pa.table({name: _decoded(chunks_of(rows[name])) for name in rows.columns})
+    if rows.implementation.is_pyarrow():
+        table = with_notes(table, notes_of(rows.to_native()))
     if label_column in rows.columns and reading.marks.missing:
         labels = pa.array(reading.labels(rows[label_column]))
         table = table.set_column(table.column_names.index(label_column), label_column, labels)

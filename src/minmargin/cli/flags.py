@@ -46,7 +46,7 @@ def with_flags(message: str) -> str:
     >>> with_flags("Use batch_size<=50, or distinct=False.")
     'Use --batch-size <= 50, or --no-distinct.'
     >>> with_flags("Say which, with date={'day': '%m/%d/%Y'}. Declare it with missing=[...].")
-    'Say which, with --date day=%m/%d/%Y. Declare it with --missing NAMES.'
+    'Say which, with --date day=%m/%d/%Y. Declare it with --missing TEXTS.'
     >>> with_flags("With pool=None, -1 stands for no label.")
     'Without --pool, -1 stands for no label.'
     >>> with_flags("Use missing=['?', 'not known'], or drop=['age'].")
@@ -68,11 +68,11 @@ def with_flags(message: str) -> str:
         flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
         if value == "False":
             return flag.replace("--", "--no-", 1)
-        value = "" if value == "True" else value.replace("[...]", "NAMES")
+        value = "" if value == "True" else value.replace("[...]", "TEXTS" if name == "missing" else "NAMES")
         return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
 
     message = message.replace("such as n_estimators=", "such as --learner-option n_estimators=")
-    message = _DATE.sub(r"--date \1=\2", _NAMED.sub(_as_list, message))
+    message = _DATE.sub(_as_form, _NAMED.sub(_as_list, message))
     message = _MARK.sub(_as_mark, message)
     message = _NO_POOL.sub(
         r"\1ithout --pool", message.replace("select(..., pool=None)", "select with pool=None")
@@ -85,6 +85,11 @@ def _as_mark(found: re.Match[str]) -> str:
     """Return a mark as a flag, always in quotes: a comma or a point would be lost in the sentence."""
     name, mark, single = found.groups(default="")
     return f'--{name} "{single}"' if single == "'" else f"--{name} '{mark or single}'"
+
+
+def _as_form(found: re.Match[str]) -> str:
+    """Return a date column with its form as a flag; a form with blanks needs quotes."""
+    return f"--date {shlex.quote(f'{found[1]}={found[2]}')}"
 
 
 def _as_list(found: re.Match[str]) -> str:

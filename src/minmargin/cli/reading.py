@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
@@ -37,6 +38,9 @@ _FLAGS: dict[str, tuple[Any, Any]] = {
 }
 
 
+_COMMA = re.compile(r",(?!\s*%)")  # between columns, and not within a form such as %b %d, %Y
+
+
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that takes the flags on how columns are read, and gets them as its argument `reading`."""
 
@@ -59,11 +63,26 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
 
 def _reading(*, date: list[str] | None, decimal: str, thousands: str, **columns: list[str] | None) -> Reading:
     return Reading(
-        date=_forms(split(date) or []),
+        date=_forms([each for given in date or [] for each in _COMMA.split(given) if each.strip()]),
         decimal=decimal,
         thousands=thousands,
-        **{name: split(given) or () for name, given in columns.items()},
+        missing=split(columns.pop("missing")) or (),
+        **{name: _column_names(given or []) for name, given in columns.items()},
     )
+
+
+def _column_names(given: list[str]) -> list[str]:
+    """Return column names that were given comma-separated or repeated. A column may have an empty name.
+
+    >>> _column_names([""]), _column_names([",age"]), _column_names(["age, plan,"])
+    ([''], ['', 'age'], ['age', 'plan'])
+    """
+    return [
+        name.strip()
+        for value in given
+        for place, name in enumerate(value.split(","))
+        if name.strip() or place == 0
+    ]
 
 
 def _forms(given: list[str]) -> dict[str, str] | list[str]:
@@ -73,7 +92,7 @@ def _forms(given: list[str]) -> dict[str, str] | list[str]:
     {'signup': '%d/%m/%Y', 'seen': ''}
     """
     forms = {}
-    for each in given:
+    for each in map(str.strip, given):
         name, _, form = each.partition("=")
         if name in forms:
             raise InputError(f"--date names {name!r} twice. Name each column once.")

@@ -6,8 +6,9 @@ fit is an error with its row, never another value.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -21,6 +22,28 @@ Purpose: TypeAlias = Literal["number", "category", "text", "date"]
 
 #: What stands for a missing number in a file of texts, whatever is declared: as in pyarrow's CSV reader.
 NO_NUMBERS = ("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null")
+
+#: What tables have in place of a value that nobody knows, in small letters. "none" and "unknown" are values as often.
+MISSING_MARKS = frozenset(
+    {
+        "?",
+        "??",
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "n/a",
+        "#n/a",
+        "na",
+        "#na",
+        "nan",
+        "null",
+        "(blank)",
+        "(null)",
+        "\\n",
+    }
+)
 
 #: The form of dates as 2026-11-16, also with a time, and a zone.
 ISO = "ISO"
@@ -56,9 +79,9 @@ class Marks:
 
     @property
     def number(self) -> str:
-        """The regular expression of a number."""
+        """The regular expression of a number. No thousands follow a leading zero: what is after it are decimals."""
         decimal, between = re.escape(self.decimal), f"[{re.escape(self._between)}]"
-        whole = rf"(\d+|\d{{1,3}}({between}\d{{3}})+)" if self.thousands else r"\d+"
+        whole = rf"(\d+|[1-9]\d{{0,2}}({between}\d{{3}})+)" if self.thousands else r"\d+"
         return rf"^[+-]?({whole}({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?$"
 
     @property
@@ -141,6 +164,23 @@ class Conversion:
         return f"number with {self.marks.decimal!r} before decimals{between}"
 
 
+def missing_marks(texts: Iterable[str]) -> list[str]:
+    """Return those of different texts that many write for a missing value. Where + is a value, - is one, too.
+
+    >>> missing_marks(["a", "NA", "-"]), missing_marks(["+", "-"])
+    (['NA', '-'], [])
+    """
+    every = list(texts)
+    marks = [text for text in every if text.strip().casefold() in MISSING_MARKS]
+    if all(_has_word(text) or text in marks for text in every):
+        return marks
+    return [text for text in marks if _has_word(text)]
+
+
+def _has_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Return whether a column of this type holds texts, or nothing."""
     if pa.types.is_dictionary(kind):
@@ -167,7 +207,9 @@ def _numbers(texts: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray:
 
 def _dates(texts: pa.ChunkedArray, date_format: str) -> pa.ChunkedArray:
     if date_format != ISO:
-        return pc.strptime(texts, format=date_format, unit="us", error_is_null=True)
+        return _without_unreal_days(
+            texts, pc.strptime(texts, format=date_format, unit="us", error_is_null=True), date_format
+        )
     nothing = pa.scalar(None, pa.string())
     zoned = pc.if_else(
         pc.match_substring_regex(texts, rf"^{_DAY}{_TIME}(Z|[+-]\d{{2}}:?\d{{2}})$"), texts, nothing
@@ -178,6 +220,23 @@ def _dates(texts: pa.ChunkedArray, date_format: str) -> pa.ChunkedArray:
         return pc.coalesce(plain.cast(pa.timestamp("us")), with_zone)
     except pa.ArrowInvalid:  # such as the 31st of June: one by one it takes longer
         return pa.chunked_array([[_moment(each) for each in texts.to_pylist()]], pa.timestamp("us"))
+
+
+def _without_unreal_days(texts: pa.ChunkedArray, read: pa.ChunkedArray, form: str) -> pa.ChunkedArray:
+    """Return dates without those of days that do not exist: Arrow makes the 2nd of March of the 30th of February."""
+    doubtful = pc.and_kleene(pc.match_substring_regex(texts, "29|3[01]"), pc.less_equal(pc.day(read), 3))
+    unreal = [each for each in pc.unique(texts.filter(doubtful)).to_pylist() if not _is_real(each, form)]
+    if not unreal:
+        return read
+    return pc.if_else(pc.is_in(texts, value_set=pa.array(unreal)), pa.scalar(None, read.type), read)
+
+
+def _is_real(text: str, form: str) -> bool:
+    try:
+        dt.datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def _moment(text: str | None) -> object:

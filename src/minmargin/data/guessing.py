@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from minmargin.data.conversion import NO_NUMBERS, Conversion, Marks
+from minmargin.data.thousands import doubtful_points, points_in, with_notes
 
 _WHOLE = r"^[+-]?\d{1,18}$"
 _FLAGS = pa.array(["true", "false"])
@@ -23,14 +24,18 @@ _FEW_ROWS = 20  # in fewer rows, all values being different means little
 _NEARLY_ALL = 0.9  # of the rows have a value of their own: that is no column of categories
 
 
-def guess_types(table: pa.Table, *, leave: Container[str] = ()) -> pa.Table:
+def guess_types(table: pa.Table, *, leave: Container[str] = (), semicolons: bool = False) -> pa.Table:
     """Return a table of texts with numbers, dates and truth values where all values of a column are that.
 
-    Columns that are to be left stay texts.
+    Columns that are to be left stay texts. Numbers whose points may stand between thousands have a note of it;
+    `semicolons` says whether these are between the cells of the file.
     """
-    return pa.table(
+    typed = pa.table(
         {name: table[name] if name in leave else _typed(table[name]) for name in table.column_names}
     )
+    fractions = [field.name for field in typed.schema if pa.types.is_floating(field.type)]
+    points = {name: points_in(table[name]) for name in fractions}
+    return with_notes(typed, doubtful_points(points, semicolons=semicolons))
 
 
 def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -70,7 +75,9 @@ def guess_marks(texts: Sequence[tuple[str, int]], known: Marks) -> Written | Non
         known: the marks by which they were read.
     """
     ways = [marks for marks in _WRITTEN if marks.decimal == "," or known.decimal == "."]
-    written = [marks for marks in ways if share(texts, marks.number) > _MOST]
+    read = [share(texts, marks.number) for marks in ways]
+    # A value that only some of them read, such as 0,5 or 1.234,5, tells that it is one of these.
+    written = [marks for marks, most in zip(ways, read, strict=True) if most > _MOST and most == max(read)]
     for text, _ in texts:
         if not re.match(known.number, text) and any(re.match(marks.number, text) for marks in written):
             return Written(text, " or ".join(_settings(marks) for marks in _simplest(written)))

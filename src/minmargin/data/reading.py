@@ -7,7 +7,7 @@ the labeled set and for every row of the pool.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,18 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from minmargin.data.conversion import ISO, NO_NUMBERS, Conversion, Marks, Purpose, as_text, is_text
+from minmargin.data.dates import TOLD, forms_of
 from minmargin.errors import InputError, listing
 
-#: Ways of writing days that are not ISO's, and how to parse them. A time may follow.
-_DAYS = {
-    r"\d{1,2}\.\d{1,2}\.\d{4}": "%d.%m.%Y",
-    r"\d{4}/\d{1,2}/\d{1,2}": "%Y/%m/%d",
-    r"(0?[1-9]|1[0-2])/\d{1,2}/\d{4}": "%m/%d/%Y",
-    r"\d{1,2}/(0?[1-9]|1[0-2])/\d{4}": "%d/%m/%Y",
-}
 #: What a column of texts may be, if marks are declared, in this order.
 _GUESSED: tuple[Purpose, ...] = ("number", "date")
-_TIMES = {"": "", r" \d{1,2}:\d{2}": " %H:%M", r" \d{1,2}:\d{2}:\d{2}": " %H:%M:%S"}
 
 
 @dataclass(frozen=True)
@@ -162,11 +155,6 @@ class Reading:
         }
 
 
-def day_patterns() -> list[str]:
-    """Return regular expressions of days in forms that have to be declared, with and without a time."""
-    return [days + time for days in _DAYS for time in _TIMES]
-
-
 def _names(given: Mapping[str, str] | Iterable[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
@@ -177,12 +165,13 @@ def _date_format(column: str, values: pa.ChunkedArray, marks: Marks) -> str:
         return ISO
     texts = pc.utf8_trim_whitespace(as_text(values)).drop_null()
     known = [each for each in texts.to_pylist() if each not in {*NO_NUMBERS, *marks.missing}]
-    fitting = []
-    for days, of_days in _DAYS.items():
-        for time, of_time in _TIMES.items():
-            form = Conversion("date", marks, of_days + of_time)
-            if known and all(re.fullmatch(days + time, each) for each in known) and form.fits(values):
-                fitting.append(form.date_format)
+    fitting = [
+        form
+        for pattern, form in TOLD.items()
+        if known
+        and all(re.fullmatch(pattern, each) for each in known)
+        and Conversion("date", marks, form).fits(values)
+    ]
     example = known[0] if known else ""
     if len(fitting) == 1:
         return fitting[0]
@@ -193,5 +182,10 @@ def _date_format(column: str, values: pa.ChunkedArray, marks: Marks) -> str:
         )
     raise InputError(
         f"Column {column!r} is declared a date, and its values, such as {example!r}, are of no form that is known "
-        f"without being told. Say which, with date={{{column!r}: '%d %b %Y'}}."
+        f"without being told. Say which, with date={{{column!r}: {_likely(known)!r}}}."
     )
+
+
+def _likely(texts: Sequence[str]) -> str:
+    """Return a form that texts may have, or one as an example."""
+    return next(iter(forms_of([(text, 1) for text in texts])), "%d %b %Y")

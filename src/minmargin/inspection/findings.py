@@ -11,26 +11,29 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from minmargin.data.conversion import NO_NUMBERS, PADDED, Marks
-from minmargin.data.guessing import guess_marks, share, tell_nothing
-from minmargin.data.reading import day_patterns
-from minmargin.data.schema import Column
+from minmargin.data.guessing import tell_nothing
 from minmargin.errors import listing
-from minmargin.inspection.profiles import Profile
+from minmargin.inspection.points import points_between_thousands
+from minmargin.inspection.profiles import Seen
+from minmargin.inspection.texts import (
+    dates_as_texts,
+    marks_among_categories,
+    numbers_as_texts,
+    numbers_but_for_some,
+)
 
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
 _MOST = 0.9  # of the values: the others are typing errors
+_FEW_LEVELS = 20  # of a column whose categories may be written in short elsewhere
 _MANY_DEVIATIONS = 5.0
 _MANY_COLUMNS = 3  # with the same fault: more messages than these, and nobody reads the others
-_WITH_UNIT = r"[€$£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?([%€$£¥]|[A-Za-z]{1,3})"
-_WITH_POINT = r"[+-]?\d*\.\d+"
 _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
     *(10.0**k - 1 for k in range(2, 7)),
 }  # -9, -99, 99, 999, ...
 _QUOTED = re.compile(r"'\W")  # as Batch.to_csv writes what begins with =, + and the like
 _ID_NAME = re.compile(
-    r"(^|[^a-z])(id|ids|key|uuid|guid|index|row|nr|no|number)($|[^a-z])|^unnamed", re.IGNORECASE
+    r"(^|[^a-z])(id|ids|key|uuid|guid|index|row|nr|no|number)($|[^a-z])|^unnamed|^\s*$", re.IGNORECASE
 )
 
 
@@ -46,84 +49,6 @@ class Finding(NamedTuple):
     column: str | None
     message: str
     others: tuple[str, ...] = ()
-
-
-class Seen(NamedTuple):
-    """A feature column, as it is seen in the labeled set and, if there is one, in the pool.
-
-    Attributes:
-        column: the column.
-        labeled: what is seen of it in the labeled set.
-        pool: and in the pool.
-        declared: whether the caller has said what it is: then nobody guesses.
-    """
-
-    column: Column
-    labeled: Profile
-    pool: Profile | None
-    declared: bool = False
-
-    @property
-    def name(self) -> str:
-        """The column's name."""
-        return self.column.name
-
-    @property
-    def marks(self) -> Marks:
-        """The marks by which its texts were read."""
-        return Marks() if self.column.conversion is None else self.column.conversion.marks
-
-
-def _numbers_as_texts(seen: Seen) -> Iterator[str]:
-    """Numbers with marks, which are read as categories."""
-    for where, texts, n_texts in _texts(seen):
-        written = guess_marks(texts, seen.marks)
-        if written is not None:
-            yield (
-                f"Column {seen.name!r} of {where} is read as a category, and its {n_texts:,} values look like "
-                f"numbers, such as {written.example!r}. If they are, use {written.use}."
-            )
-            return
-        if share(texts, _WITH_UNIT) > _MOST and share(texts, seen.marks.number) < 1.0:
-            yield (
-                f"Column {seen.name!r} of {where} is read as a category, and its values look like numbers with a "
-                f"unit, such as {texts[0][0]!r}. Remove the unit, or use drop=[{seen.name!r}]."
-            )
-            return
-        if seen.marks.decimal == "," and share(texts, _WITH_POINT) > _MOST:
-            yield (
-                f"Column {seen.name!r} of {where} is read as a category, and its values look like numbers with a "
-                f"decimal point, such as {texts[0][0]!r}, where others have a comma. Write all in one way, or use "
-                f"drop=[{seen.name!r}]."
-            )
-            return
-
-
-def _numbers_but_for_some(seen: Seen) -> Iterator[str]:
-    """Numbers, read as categories because of a few texts among them."""
-    for where, texts, n_texts in _texts(seen):
-        number = seen.marks.number
-        codes = any(re.match(PADDED, text) for text, _ in texts)  # which no mark makes numbers of
-        if _MOST <= share(texts, number) < 1.0 and len(texts) > 10 and not codes:
-            others = [(text, n) for text, n in texts if not re.match(number, text)]
-            n_others = sum(n for _, n in others)
-            yield (
-                f"Column {seen.name!r} of {where} is read as a category, since {n_others:,} of its {n_texts:,} "
-                f"values are no numbers, such as {others[0][0]!r}. If they stand for missing values, use "
-                f"missing=[{listing((text for text, _ in others), most=3)}]."
-            )
-            return
-
-
-def _dates_as_texts(seen: Seen) -> Iterator[str]:
-    """Dates in a form that is not guessed."""
-    for where, texts, _ in _texts(seen):
-        if any(share(texts, pattern) > _MOST for pattern in day_patterns()):
-            yield (
-                f"Column {seen.name!r} of {where} is read as a category, and its values look like dates, such as "
-                f"{texts[0][0]!r}. If they are, use date=[{seen.name!r}]."
-            )
-            return
 
 
 def _looks_like_an_id(seen: Seen) -> Iterator[str]:
@@ -199,17 +124,35 @@ def _unknown_categories(seen: Seen) -> Iterator[str]:
     n_strange = sum(n for _, n in strange)
     if n_strange * 2 <= seen.pool.n_known:
         return
-    folded = {text.strip().casefold(): text for text in known}
-    alike = [
-        (text, folded[text.strip().casefold()]) for text, _ in strange if text.strip().casefold() in folded
-    ]
-    example = f"{alike[0][0]!r} where that has {alike[0][1]!r}" if alike else f"{strange[0][0]!r}"
+    alike = _alike([text for text, _ in strange], sorted(known))
+    example = f"{alike[0]!r} where that has {alike[1]!r}" if alike else f"{strange[0][0]!r}"
     mend = "Spell them alike in both" if alike else "Look whether both have the same columns"
     yield (
         f"Column {seen.name!r}: {n_strange:,} of {seen.pool.n_known:,} values in the pool are categories that the "
         f"labeled set does not have, such as {example}, so they tell nothing. {mend}, or use "
         f"drop=[{seen.name!r}]."
     )
+
+
+def _alike(strange: list[str], known: list[str]) -> tuple[str, str] | None:
+    """Return an unknown category and a known one that is the same in other letters, or both at length and in short."""
+    folded = {text.strip().casefold(): text for text in known}
+    for text in strange:
+        if (same := folded.get(text.strip().casefold())) is not None:
+            return text, same
+    if len(strange) > _FEW_LEVELS or len(known) > _FEW_LEVELS:
+        return None
+    pairs = {
+        text: [other for key, other in folded.items() if _is_short_for(text.strip().casefold(), key)]
+        for text in strange
+    }
+    if all(len(others) == 1 for others in pairs.values()):
+        return strange[0], pairs[strange[0]][0]
+    return None
+
+
+def _is_short_for(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def _gone_from_the_pool(seen: Seen) -> Iterator[str]:
@@ -261,15 +204,17 @@ def _different_in_every_row(seen: Seen) -> Iterator[str]:
 
 
 RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
-    _numbers_as_texts,
-    _numbers_but_for_some,
-    _dates_as_texts,
+    numbers_as_texts,
+    numbers_but_for_some,
+    dates_as_texts,
+    points_between_thousands,
     _looks_like_an_id,
     _stands_for_missing,
     _quoted_formulas,
     _unknown_categories,
     _gone_from_the_pool,
     _shifted,
+    marks_among_categories,
     _different_in_every_row,
 )
 
@@ -295,15 +240,3 @@ def find(columns: Sequence[Seen]) -> list[Finding]:
         others = tuple(other for other, _ in rest)
         findings.append(Finding(name, f"{message} The same holds of {listing(others, most=6)}.", others))
     return findings
-
-
-def _texts(seen: Seen) -> Iterator[tuple[str, list[tuple[str, int]], int]]:
-    """Return the texts of a column of categories that stand for something, in the labeled set, then in the pool."""
-    if seen.column.kind != "text" or seen.declared:
-        return
-    for where, profile in (("the labeled set", seen.labeled), ("the pool", seen.pool)):
-        levels = [] if profile is None else profile.levels
-        texts = [(text.strip(), n) for text, n in levels if text.strip() not in NO_NUMBERS]
-        n_texts = sum(n for _, n in texts)
-        if n_texts >= _FEW_ROWS:
-            yield where, texts, n_texts

@@ -11,24 +11,20 @@ from minmargin.data.columns import chunks_of
 from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
 from minmargin.data.reading import Reading
-from minmargin.data.rows import Frame, Rows, concat_rows, count_rows, slice_rows
+from minmargin.data.rows import Frame, Rows, count_rows
 from minmargin.data.schema import Column
-from minmargin.errors import listing, nearest
-from minmargin.inspection.findings import Finding, Seen, find
+from minmargin.data.thousands import Points
+from minmargin.inspection.classes import find_in_classes
+from minmargin.inspection.findings import Finding, find
 from minmargin.inspection.ids import read_ids, repeated_ids, respelled_ids
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
-from minmargin.inspection.profiles import Profile, profile_of
+from minmargin.inspection.points import points_of_labeled, points_of_pool
+from minmargin.inspection.profiles import Profile, Seen, profile_of
+from minmargin.inspection.samples import MOST_ROWS, some_rows
 from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import MatchedPool, match_pool
-from minmargin.pools.files import FilePool
-from minmargin.pools.fragments import Divisible
 from minmargin.typing import LabelsLike, PoolLike, RowsLike
-
-_MANY = 10  # rows of a class
-#: Pool rows that are looked at come from so many places. There are fewer of them where there are many columns: it is
-#: to cost less than a tenth of a second.
-_PLACES, _CELLS, _FEWEST, _MOST_ROWS = 8, 400_000, 200, 20_000
 
 
 def inspect(
@@ -109,7 +105,7 @@ def look_at(
     `reading` is how both were read, and `unused` says why columns are no features.
     """
     declared = () if reading is None else reading.names
-    sample = None if matched is None else _some_rows(matched)
+    sample = None if matched is None else some_rows(matched)
     features = [
         ColumnSeen(
             column,
@@ -126,9 +122,18 @@ def look_at(
         )
         for column in _other_columns(table.rows, known, reading)
     ]
+    points = _points(table, matched, sample)
     wrong = find(
         [
-            Seen(each.column, cast("Profile", each.labeled), each.pool, each.column.name in declared)
+            Seen(
+                each.column,
+                cast("Profile", each.labeled),
+                each.pool,
+                each.column.name in declared,
+                tuple(
+                    (where, found[each.column.name]) for where, found in points if each.column.name in found
+                ),
+            )
             for each in features
         ]
     )
@@ -140,8 +145,20 @@ def look_at(
         count_rows(table.rows),
         n_pool,
         n_looked_at if n_pool is None else min(n_looked_at, n_pool),
-        (*_rare_classes(table.class_counts or {}), *_wrong_ids(table, matched, id_column), *wrong),
+        (*find_in_classes(table.class_counts or {}), *_wrong_ids(table, matched, id_column), *wrong),
     )
+
+
+def _points(
+    table: Table, matched: MatchedPool | None, sample: Frame | None
+) -> list[tuple[str, dict[str, Points]]]:
+    """Return the columns whose points may stand between thousands, in the labeled set and in the pool."""
+    if table.columns is None:
+        return []
+    found = [("the labeled set", points_of_labeled(table.rows, table.columns))]
+    if matched is not None and sample is not None:
+        found.append(("the pool", points_of_pool(matched, sample, table.columns)))
+    return found
 
 
 def _n_candidates(matched: MatchedPool) -> int | None:
@@ -169,17 +186,6 @@ def _other_columns(rows: Rows, features: Container[str], reading: Reading | None
     ]
 
 
-def _rare_classes(counts: dict[str, int]) -> list[Finding]:
-    """Return a finding for classes with a single row beside classes with many: they may be typing errors."""
-    rare = [name for name, n in counts.items() if n == 1]
-    if not rare or sorted(counts.values())[len(counts) // 2] < _MANY:
-        return []
-    have = f"Class {rare[0]!r} has" if len(rare) == 1 else f"Classes {listing(rare, most=4)} each have"
-    alike = nearest(rare[0], [name for name, n in counts.items() if n > 1])
-    fix = f"{alike} If not, label a few more." if alike else " Label a few more."
-    return [Finding(None, f"{have} one labeled row, where others have many.{fix}")]
-
-
 def _wrong_ids(table: Table, matched: MatchedPool | None, id_column: str | None) -> list[Finding]:
     """Return findings on ids, where not too many have to be read for it."""
     ids = read_ids(matched, id_column)
@@ -200,28 +206,8 @@ def _use(column: Column) -> str:
 
 def _profile(column: Column, rows: Frame, what: str = "") -> Profile:
     """Return what is seen of a column in not too many rows."""
-    some = rows[:: -(-count_rows(rows) // _MOST_ROWS), :] if count_rows(rows) > _MOST_ROWS else rows
+    some = rows[:: -(-count_rows(rows) // MOST_ROWS), :] if count_rows(rows) > MOST_ROWS else rows
     chunked = chunks_of(some[column.name])
     if column.conversion is not None:
         chunked = column.conversion(chunked, lambda place: f"{what} row {place:,}, column {column.name!r},")
     return profile_of(column, chunked)
-
-
-def _some_rows(matched: MatchedPool) -> Frame | None:
-    """Return rows from everywhere in a pool; None if it has no columns, or can be read only once."""
-    pool, kinds = matched.pool, matched.kinds
-    if kinds is None or not isinstance(pool, Divisible):
-        return None
-    n_wanted = min(max(_CELLS // max(len(kinds), 1), _FEWEST), _MOST_ROWS)
-    n_units = pool.n_units if isinstance(pool, FilePool) else len(pool.units())
-    places = range(0, n_units, max(n_units // _PLACES, 1))
-    n_each = n_wanted // max(len(places), 1)
-    parts: list[Rows] = []
-    for unit in places:
-        n_left = n_each
-        for rows in pool.read_units(unit, unit + 1, kinds, n_each):
-            parts.append(slice_rows(rows, 0, n_left))
-            n_left -= count_rows(parts[-1])
-            if n_left <= 0:
-                break
-    return cast("Frame", concat_rows(parts)) if parts else None

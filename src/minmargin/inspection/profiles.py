@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from minmargin.data.conversion import as_text
+from minmargin.data.conversion import Marks, as_text
 from minmargin.data.schema import Column, Kind
+from minmargin.data.thousands import Points
 
 _MOST_LEVELS = 10_000
 
@@ -62,6 +63,34 @@ class Profile:
     def n_known(self) -> int:
         """In how many rows it has a value."""
         return self.n_rows - self.n_missing
+
+
+class Seen(NamedTuple):
+    """A feature column, as it is seen in the labeled set and, if there is one, in the pool.
+
+    Attributes:
+        column: the column.
+        labeled: what is seen of it in the labeled set.
+        pool: and in the pool.
+        declared: whether the caller has said what it is: then nobody guesses.
+        points: of numbers whose points may stand between thousands, what is known of them, and where.
+    """
+
+    column: Column
+    labeled: Profile
+    pool: Profile | None
+    declared: bool = False
+    points: tuple[tuple[str, Points], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def marks(self) -> Marks:
+        """The marks by which its texts were read."""
+        return Marks() if self.column.conversion is None else self.column.conversion.marks
 
 
 def profile_of(column: Column, values: pa.ChunkedArray) -> Profile:

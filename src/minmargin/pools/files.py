@@ -18,7 +18,7 @@ from minmargin.errors import InputError, listing
 from minmargin.manifest import fingerprint_files
 from minmargin.pools.base import Pool, Wanted
 from minmargin.pools.disk import check_ordinary, each_once, find_on_disk
-from minmargin.pools.formats import FORMATS, arrow_schema, as_frame, open_file, suffix_of
+from minmargin.pools.formats import FORMATS, CsvFile, arrow_schema, as_frame, open_file, suffix_of
 from minmargin.pools.storage import (
     DataFile,
     Location,
@@ -49,6 +49,11 @@ class FilePool:
         self._types = _common_types([file.arrow for file in self.files if file.arrow is not None])
         counts = [file.n_rows for file in self.files]
         self.n_rows: int | None = None if None in counts else sum(n for n in counts if n is not None)
+
+    @property
+    def has_semicolons(self) -> bool:
+        """Whether these are CSV files with semicolons between cells."""
+        return any(isinstance(file, CsvFile) and file.delimiter == ";" for file in self.files)
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return the rows of all files in order, in runs of about `chunk_size`."""
@@ -179,7 +184,8 @@ def read_frame(
     if wanted is None:
         return rows
     leave = (reading or Reading()).left_as_text(wanted) - {label}
-    return as_frame(guess_types(cast("Frame", rows).to_native(), leave=leave))
+    table = cast("Frame", rows).to_native()
+    return as_frame(guess_types(table, leave=leave, semicolons=pool.has_semicolons))
 
 
 def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:

@@ -183,7 +183,7 @@ class CsvFile:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.stamp = reading(location, "CSV", location.stamp)
-        self._delimiter = reading(location, "CSV", lambda: _find_delimiter(location))
+        self.delimiter = reading(location, "CSV", lambda: _find_delimiter(location))
         self.arrow: pa.Schema | None = None
         with self._opened(None) as reader:
             self.arrow = reader.schema
@@ -212,7 +212,7 @@ class CsvFile:
         return arrow_csv.open_csv(
             stream,
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
-            parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=None if wanted is None else list(wanted),
                 column_types=types,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
 from minmargin.batch.excluded import read_excluded
 from minmargin.data.columns import chunks_of
+from minmargin.data.rows import Frame
 from minmargin.errors import InputError, warn
 from minmargin.labeled import LabeledSet
 from minmargin.pools import MatchedPool, is_path
@@ -27,7 +29,7 @@ def leave_out_labeled(matched: MatchedPool, X: Any, labeled: LabeledSet, id_colu
     """
     if not isinstance(labeled.rows, nw.DataFrame) or id_column not in labeled.rows.columns:
         return matched
-    ids = _ids(X, labeled.rows[id_column], id_column)
+    ids = _ids(X, labeled, id_column)
     asked = matched.exclusion
     try:
         of_labeled = exclusion_of(Named(ids, expected=False), matched, id_column)
@@ -42,10 +44,12 @@ def leave_out_labeled(matched: MatchedPool, X: Any, labeled: LabeledSet, id_colu
     return matched._replace(exclusion=exclusion, labeled_ids=(len(of_labeled), n_asked))
 
 
-def _ids(X: Any, column: nw.Series[Any], id_column: str) -> Any:
+def _ids(X: Any, labeled: LabeledSet, id_column: str) -> Any:
     if is_path(X):
         found = read_excluded([str(X)] if not isinstance(X, (list, tuple)) else list(map(str, X)), id_column)
         values = pa.array([]) if found is None else found.values
+        if labeled.left_out is not None:
+            values = values.take(pa.array(np.delete(np.arange(len(values)), labeled.left_out)))
     else:
-        values = chunks_of(column)
+        values = chunks_of(cast("Frame", labeled.rows)[id_column])
     return values.drop_null()
