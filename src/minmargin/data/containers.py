@@ -310,6 +310,10 @@ def table_of_arrays(columns: Mapping[Any, Any], what: str) -> pa.Table:
 
 def _column_of_array(name: str, values: Any, what: str) -> pa.Array:
     values = unwrap(values, what)
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(
+            f"{what} is a dict whose {name!r} is a masked array. Use .filled(np.nan), so that missing cells are NaN."
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of several lengths
