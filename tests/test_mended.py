@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,6 +20,7 @@ from sklearn.svm import SVC
 
 import minmargin as mm
 from minmargin import cli
+from minmargin.strategies.candidates import Candidates
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(40, 2)), columns=["a", "b"])
@@ -196,6 +198,10 @@ def test_these_get_a_clear_error(settings, message):
             POOL.to_numpy().astype(complex),
             "The pool array holds complex128, not numbers. Convert it to float64.",
         ),
+        (
+            sparse.csr_array(POOL.to_numpy().astype(complex)),
+            "The pool array holds complex128, not numbers. Convert it to float64.",
+        ),
     ],
 )
 def test_arrays_that_hold_no_plain_numbers_are_refused(pool, message):
@@ -262,3 +268,21 @@ def test_missing_texts_of_a_list_are_empty_texts():
     learner = make_pipeline(CountVectorizer(), LogisticRegression())
     batch = pick(texts, ["u", "v"] * 10, texts, 4, learner=learner)
     assert len({str(texts[row]) for row in batch.rows.tolist()}) == 4
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize(
+    "make", [np.matrix, sparse.dok_array, sparse.dok_matrix, sparse.lil_matrix, sparse.bsr_array]
+)
+def test_every_kind_of_matrix_is_rows(make):
+    labeled, pool = FRAME.to_numpy(), POOL.to_numpy()
+    expected = pick(labeled, pool=pool).rows.tolist()
+    assert pick(make(labeled), pool=make(pool)).rows.tolist() == expected
+    assert pick(labeled, pool=make(pool)).rows.tolist() == expected
+    assert pick(labeled, pool=[make(pool[:9]), make(pool[9:])]).rows.tolist() == expected
+
+
+def test_rows_that_failed_are_told_from_the_first_to_the_last():
+    candidates = Candidates(np.array([82, 7, 62]), None, None, seeds=None, device="cpu")
+    told = str(candidates.failure("learner", ValueError("no")))
+    assert told == "The learner failed on pool rows 7 to 82: ValueError: no"

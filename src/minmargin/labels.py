@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import enum
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from minmargin.data.containers import unwrap
@@ -17,14 +19,15 @@ from minmargin.errors import InputError, is_unicode, listing, nearest, not_unico
 
 def as_labels(y: Any) -> NDArray[Any]:
     """Return (N,) labels of one type, or say which are missing or of another."""
-    y = unwrap(y, "y")
-    if isinstance(y, np.ndarray) and y.dtype.kind != "O":
-        labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        if labels.ndim == 1:
-            _refuse_missing(labels.tolist() if labels.dtype.kind in "fmM" else [])
-        return labels
-    values = list_labels(y)
+    y = _one_dimensional(y)
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biufmMSU":
+        if y.ndim == 1:
+            _refuse_missing(y.tolist() if y.dtype.kind in "fmM" else [])
+        # Of numbers longer than these, Arrow knows nothing.
+        return y.astype(np.float64) if y.dtype.kind == "f" and y.dtype.itemsize > 8 else y
+    values = _as_list(y)
     _refuse_missing(values)
+    _refuse_strange(values)
     kinds = sorted({_kind(value) for value in values})
     if len(kinds) > 1:
         raise InputError(f"The labels mix types ({', '.join(kinds)}). Make them all strings or all numbers.")
@@ -97,8 +100,15 @@ def whole_labels(known: list[Any]) -> list[Any]:
 
 def list_labels(y: Any) -> list[Any]:
     """Return labels in any container as a list of plain values."""
+    return _as_list(_one_dimensional(y))
+
+
+def _one_dimensional(y: Any) -> Any:
+    """Return labels as they came; those of a column as one dimension, and those of a masked array as a list."""
     y = unwrap(y, "y")
-    return _as_list(y[:, 0] if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1 else y)
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    return list(y.tolist()) if isinstance(y, np.ma.MaskedArray) and y.ndim else y
 
 
 def as_classes(classes: Any, known: NDArray[Any], have: str) -> NDArray[Any]:
@@ -163,7 +173,10 @@ def _as_list(
         return list(native.to_list())
     if hasattr(y, "to_pylist"):  # an Arrow array
         return list(y.to_pylist())
-    if isinstance(native, nw.DataFrame) or not isinstance(y, Iterable):
+    keyed = isinstance(y, Mapping) or (
+        isinstance(y, (set, frozenset)) and name == "y"
+    )  # which have no rows in order
+    if keyed or isinstance(native, nw.DataFrame) or not isinstance(y, Iterable):
         raise InputError(f"{name} is a {type(y).__name__}. Pass {wanted}.")
     return [value.item() if isinstance(value, np.generic) else value for value in y]
 
@@ -176,6 +189,26 @@ def _refuse_missing(values: list[Any]) -> None:
             f"Labeled row {missing[0]:,} has no label{others}. Drop such rows, or use select(..., pool=None), "
             "which picks from them."
         )
+
+
+def _refuse_strange(values: list[Any]) -> None:
+    """Raise an error for labels that models could be trained on, and that no file can hold."""
+    for row in {type(value): row for row, value in reversed(list(enumerate(values)))}.values():
+        value = values[row]
+        if not isinstance(value, enum.Enum) and _fits_into_arrow(value):
+            continue
+        kind = type(value).__name__
+        fix = "Use label.name" if isinstance(value, enum.Enum) else "Make labels strings"
+        raise InputError(
+            f"Labeled row {row:,} has the label {value!r} of type {kind}, which no file can hold. {fix}."
+        )
+
+
+def _fits_into_arrow(value: Any) -> bool:
+    try:
+        return not isinstance(pa.array([value]).type, pa.BaseExtensionType)
+    except (pa.ArrowException, OverflowError):  # a large number has an error of its own
+        return isinstance(value, int)
 
 
 def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_declared: bool) -> None:

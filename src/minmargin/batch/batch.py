@@ -172,10 +172,10 @@ class Batch:
             "score": pa.array(self.scores),
             "member": pa.array(self.member, mask=self.member < 0),
             **self._named_members(),
-            "first_class": pa.array(self.top_classes[:, 0].tolist()),
-            "second_class": pa.array(self.top_classes[:, 1].tolist()),
+            "first_class": _as_column(self.top_classes[:, 0]),
+            "second_class": _as_column(self.top_classes[:, 1]),
             **({} if self.audit is None else {"audit": pa.array(self.audit)}),
-            "predicted": pa.array(self.predicted.tolist()),
+            "predicted": _as_column(self.predicted),
         }
         if self.kept is not None:
             for name in self.kept.column_names:
@@ -308,6 +308,11 @@ def writer_for(path: str | Path) -> Callable[[Batch, str | Path], Path]:
             f"{str(path)!r} ends in no format a batch can be written in. Use one of {listing(_WRITERS)}."
         )
     return writer
+
+
+def _as_column(classes: NDArray[Any]) -> pa.Array:
+    """Return classes as Arrow has them: whole numbers with their type, since those of a list must fit into an int64."""
+    return pa.array(classes if classes.dtype.kind in "iub" else classes.tolist())
 
 
 def _warn_of_duplicates(ids: pa.ChunkedArray, name: str) -> None:

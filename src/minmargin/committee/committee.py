@@ -144,9 +144,9 @@ class Committee:
         """Return one float per pool row, in pool order; lower is picked first.
 
         Exact scores are the same to the bit on every machine. With `fast`, a committee of linear models or of "mlp"
-        networks computes them in float32, many times faster and to about six digits; `device` and `precision` are
-        for that only. For any other, or for a strategy of your own, there is no faster way, and they are exact.
-        The other arguments, `n_jobs`, `chunk_size` and `progress` among them, are those of `select`.
+        networks computes them in float32, many times faster and to about six digits, but for rows for which that is
+        too rough; `device` and `precision` are for that only. For any other, or for a strategy of your own, they are
+        exact. The other arguments, `n_jobs`, `chunk_size` and `progress` among them, are those of `select`.
         """
         by = self._check_strategy(resolve_strategy(strategy))
         if not isinstance(by, RowScore):
@@ -157,7 +157,7 @@ class Committee:
         how = resolve_execution(**execution)
         scan = self._scan(self.match(pool, features=features), how, device=None if fast else "cpu")
         screen = scan.screen(by.screen) if fast and by.screen is not None else None
-        return scan.scores(by) if screen is None else scan.rough_scores(screen)
+        return scan.scores(by) if screen is None else scan.rough_scores(by, screen)
 
     def class_scores(
         self,

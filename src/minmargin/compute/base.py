@@ -24,7 +24,7 @@ class Screen(Protocol):
         ...
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return (n,) the scores to about six digits."""
+        """Return (n,) the scores to about six digits; NaN for rows whose scores a look does not tell so well."""
         ...
 
 

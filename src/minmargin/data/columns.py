@@ -66,8 +66,10 @@ def check_finite(X: Matrix, origin: Origin, *, missing: bool) -> None:
     raise InputError(f"{origin.cell(row, column)} {problem}. {fix}.")
 
 
-def as_floats(X: NDArray[Any], origin: Origin) -> NDArray[Any]:
+def as_floats(X: Matrix, origin: Origin) -> Matrix:
     """Return an array as floats, or say which cell is no number."""
+    if isinstance(X, sparse.csr_array) and X.dtype.kind in "iub":
+        return X
     if X.dtype in {np.dtype(np.float32), np.dtype(np.float64)}:
         return X
     if X.dtype.kind in "iub":

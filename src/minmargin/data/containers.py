@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from narwhals.dependencies import is_pandas_dataframe, is_pandas_series
 from numpy.typing import NDArray
+from scipy import sparse
 
 from minmargin.errors import InputError, is_unicode, listing, not_unicode
 
@@ -50,7 +51,12 @@ def is_unframed(source: Any) -> bool:
     """Return whether rows have named columns but come in no data frame, so that no kind of frame was chosen."""
     read = (is_hub_dataset, is_hub_stream, is_arrow_dataset, _is_list_of_dicts)
     known = any(is_one(source) for is_one in read) or _is_a(source, "deltalake.table", "DeltaTable")
-    return known or isinstance(source, Mapping)
+    return known or is_dict(source)
+
+
+def is_dict(source: Any) -> bool:
+    """Return whether this is a dict of some kind, and not one of scipy's sparse arrays, of which some are dicts."""
+    return isinstance(source, Mapping) and not sparse.issparse(source)
 
 
 def with_index(source: Any, name: str | None) -> Any:
@@ -248,7 +254,7 @@ _CONTAINERS: tuple[tuple[str, str, Callable[[Any, str], Any]], ...] = (
 
 
 def _is_list_of_dicts(source: Any) -> bool:
-    return isinstance(source, (list, tuple)) and bool(source) and isinstance(source[0], Mapping)
+    return isinstance(source, (list, tuple)) and bool(source) and is_dict(source[0])
 
 
 def _table_of_dicts(rows: Sequence[Any], what: str) -> pa.Table:
@@ -310,6 +316,10 @@ def table_of_arrays(columns: Mapping[Any, Any], what: str) -> pa.Table:
 
 def _column_of_array(name: str, values: Any, what: str) -> pa.Array:
     values = unwrap(values, what)
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(
+            f"{what} is a dict whose {name!r} is a masked array. Use .filled(np.nan), so that missing cells are NaN."
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of several lengths

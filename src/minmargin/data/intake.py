@@ -191,7 +191,7 @@ class Intake:
             return Converted(np.array([as_text_cell(each) for each in rows], dtype=object))
         if self.form == "objects":
             return Converted(rows)
-        return self._numbers(rows if isinstance(rows, sparse.csr_array) else as_floats(rows, origin), origin)
+        return self._numbers(as_floats(rows, origin), origin)
 
     def _as_read(self, frame: Frame, origin: Origin) -> Frame:
         """Return the frame with values as they are to be read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.containers import read_whole, table_of_arrays, unwrap
+from minmargin.data.containers import is_dict, read_whole, table_of_arrays, unwrap
 from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows
 from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
@@ -114,7 +114,7 @@ def as_rows(data: Any, what: str) -> Rows:
     An array may have more than two dimensions: few learners take one, and the others refuse it.
     """
     data = read_whole(unwrap(data, what), what)
-    if isinstance(data, Mapping):
+    if is_dict(data):
         data = table_of_arrays(data, what)
     if sparse.issparse(data):
         rows = sparse.csr_array(cast("Any", data))
@@ -132,6 +132,8 @@ def as_rows(data: Any, what: str) -> Rows:
         frame = _as_frame(data, what)
         if frame is not None:
             return frame
+        data = np.asarray(data)
+    if isinstance(data, np.matrix):  # which multiplies in its own way
         data = np.asarray(data)
     if data.ndim == 1 and data.dtype.kind in "OUT":
         return cast("Rows", data.astype(object))

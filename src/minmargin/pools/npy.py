@@ -6,6 +6,7 @@ They are not mapped into memory where that can be avoided: if such a file is cut
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,16 @@ from numpy.typing import NDArray
 from minmargin.data.rows import Rows, count_rows, slice_rows
 from minmargin.data.schema import as_rows, schema_of
 from minmargin.pools.base import Wanted
-from minmargin.pools.storage import Location, checked, reading
+from minmargin.pools.storage import Location, checked, local_path, reading
 
 _GROUP = 1 << 20  # rows
 _PART_BYTES = 32 << 20
+
+
+def load_npy(path: str | Path) -> NDArray[Any]:
+    """Return the array of one file on this machine, mapped, or say what is wrong with the file."""
+    location = Location.on_disk(local_path(path))
+    return reading(location, ".npy", lambda: npy_format.open_memmap(location.path, mode="r"))
 
 
 class NpyFile:

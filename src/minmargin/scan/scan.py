@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _MOST_GPU_WORKERS = 5  # threads: more of them would only wait for each other
 _TERMS_OF_SPARSE = 100  # features that a CSR row or a text is taken to have, of however many there are
 _SHARE = 1 << 26  # multiplications that a thread makes at a time to score rows canonically: some milliseconds
+_EXACTLY = 1 << 14  # rows that are scored at a time, of those that a look tells too little of
 
 #: Whose class scores: the base's, or the mean of the members'.
 ModelChoice: TypeAlias = Literal["base", "members"]
@@ -85,14 +86,21 @@ class Scan:
 
         return self._in_order(work, screened=False)
 
-    def rough_scores(self, screen: Screen) -> NDArray[np.float64]:
-        """Return (n,) the score of every row of the pool, in pool order, to about six digits."""
+    def rough_scores(self, by: RowScore, screen: Screen) -> NDArray[np.float64]:
+        """Return (n,) the score of every row of the pool, in pool order, to about six digits.
+
+        Rows that a look tells too little of are scored exactly.
+        """
 
         def work(block: Block) -> tuple[int, NDArray[np.float64]]:
             candidates, check = self._candidates(block)
             scores = screen.scores(candidates.as_read)
-            if not np.isfinite(scores.sum()):
+            untold = np.flatnonzero(~np.isfinite(scores))
+            if len(untold):
                 check()
+            for start in range(0, len(untold), _EXACTLY):
+                rows = untold[start : start + _EXACTLY]
+                scores[rows] = checked_scores(by, candidates.take(rows))
             return block.first_row, scores
 
         return self._in_order(work, screened=True)

@@ -17,6 +17,7 @@ from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing
 from minmargin.execution import ExecutionOptions
+from minmargin.labels import as_labels
 from minmargin.learners.given import GivenScorer, Values
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
@@ -68,8 +69,8 @@ def select_from_probabilities(
         columns: the columns of a frame or of files that hold the probabilities: one a class, a pattern such as "p_*",
             list columns, one a model, or one list of columns for each model, in a dict if models have names. By
             default, all that have no other use.
-        classes: the C classes, in the order of the columns. By default the names of the columns, or what the star of
-            a pattern stands for; 0, 1, ... where there are none.
+        classes: the C classes, in the order of the columns; in any, if columns are called after them. By default the
+            names of the columns, or what the star of a pattern stands for; 0, 1, ... where there are none.
         pool: a data frame, or files, with a row for each row of the arrays, for `id_column` and `keep`.
         id_column: a column whose values go into `batch.ids`.
         keep: further columns to carry into the batch.
@@ -142,7 +143,10 @@ def _classes(classes: Sequence[Any] | None, source: Source) -> NDArray[Any]:
         )
     if len(set(classes)) != n_classes:
         raise InputError("classes names a class twice. Name each once, in the order of the columns.")
-    return np.array(classes)
+    by_name = {str(each): each for each in classes}
+    if source.names is not None and set(by_name) == set(source.names):
+        classes = [by_name[name] for name in source.names]
+    return as_labels(list(classes))
 
 
 def _check_enough(strategy: str, scorer: GivenScorer) -> None:

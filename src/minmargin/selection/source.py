@@ -21,6 +21,7 @@ from minmargin.errors import InputError, listing
 from minmargin.pools import is_path, open_pool
 from minmargin.pools.base import Pool
 from minmargin.pools.memory import MemoryPool
+from minmargin.pools.npy import load_npy
 
 #: The columns that hold probabilities: names or a pattern of them, or those of each model, which may have a name.
 ColumnNames: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, str | Sequence[str]]
@@ -81,9 +82,10 @@ class Source:
 def as_array(given: Any, name: str) -> NDArray[Any]:
     """Return a table of numbers in memory, or mapped from a file, as floats."""
     if _is_npy(given):
-        given = np.load(given, mmap_mode="r", allow_pickle=False)
+        given = load_npy(given)
     if sparse.issparse(given):
         raise InputError(f"{name} is a sparse matrix. Give it as a dense array, with .toarray().")
+    _refuse_masked(given, name)
     array = given if isinstance(given, np.ndarray) else np.asarray(given)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise InputError(
@@ -105,9 +107,10 @@ def as_models(given: Any) -> list[NDArray[Any]] | None:
     if isinstance(given, (list, tuple)) and given and (_is_npy(given[0]) or np.ndim(given[0]) == 2):
         return [as_array(each, f"Model {k}") for k, each in enumerate(given)]
     if _is_npy(given):
-        given = np.load(given, mmap_mode="r", allow_pickle=False)
+        given = load_npy(given)
     if has_columns(given) or not (isinstance(given, (list, tuple)) or hasattr(given, "__array__")):
         return None
+    _refuse_masked(given, "The array of probabilities")
     array = _in_one_shape(given)
     if array.ndim == 3:
         return [as_array(each, f"Model {k}") for k, each in enumerate(array)]
@@ -117,6 +120,13 @@ def as_models(given: Any) -> list[NDArray[Any]] | None:
             "two classes use np.column_stack([1 - p, p])."
         )
     return [as_array(array, "The array of probabilities")]
+
+
+def _refuse_masked(given: Any, name: str) -> None:
+    if any(
+        isinstance(each, np.ma.MaskedArray) for each in (given, *(given if isinstance(given, list) else ()))
+    ):
+        raise InputError(f"{name} is a masked array. Leave out rows with masked cells.")
 
 
 def _in_one_shape(given: Any) -> NDArray[Any]:

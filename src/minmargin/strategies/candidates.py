@@ -195,7 +195,7 @@ class Candidates:
 
     def failure(self, of: str, error: Exception) -> ScoringError:
         """Return the error that says what failed on these rows, and why."""
-        first, last = int(self._rows[0]), int(self._rows[-1])
+        first, last = int(self.rows.min()), int(self.rows.max())  # rows that waited are not in order
         return ScoringError(
             f"The {of} failed on pool rows {first:,} to {last:,}: {type(error).__name__}: {error}"
         )

@@ -74,7 +74,7 @@ def register_strategy(
 
     Args:
         name: how callers ask for it.
-        needs: which models the score looks at; members are trained only for "members".
+        needs: which models the score looks at; members are trained only for "members". A class says it itself.
         cost: what a row costs, in a few words.
         probabilistic: whether class scores must be probabilities.
         explain: returns the `Reasons` of rows; by default the closest member's, or the base's.
@@ -94,14 +94,33 @@ def register_strategy(
 
     def register(made: _Made) -> _Made:
         make: Callable[..., Any] = made
-        if not inspect.isclass(made):
+        of_models = needs
+        if inspect.isclass(made):
+            of_functions = {"probabilistic": probabilistic, "explain": explain, "screen": screen}
+            for argument, value in of_functions.items():
+                if value:
+                    raise InputError(
+                        f"Strategy {name!r} is a class, and {argument}= is for score functions. Make it a member of "
+                        "the class."
+                    )
+            of_models = getattr(made, "needs", needs)
+        else:
             strategy = RowScoreStrategy(name, made, needs, probabilistic, explain, screen, contest)
             make = lambda: strategy  # noqa: E731 - a factory without options
             _OF_FUNCTIONS[made] = strategy
         summary = (inspect.getdoc(made) or "").partition("\n")[0]
         # From here on it is one of the names, though no type checker can know.
         known = cast("StrategyName", name)
-        _ENTRIES[name] = Entry(known, summary, cost or _COSTS[needs], make, meaning, contest, stroke, apart)
+        _ENTRIES[name] = Entry(
+            known,
+            summary,
+            cost or _COSTS.get(of_models, _COSTS[needs]),
+            make,
+            meaning,
+            contest,
+            stroke,
+            apart,
+        )
         return made
 
     return register

@@ -106,7 +106,10 @@ def test_rough_scores_agree_with_the_exact_ones_to_about_six_digits(score):
     networks, center = random_networks(rng, 7, (20, 8, 3), 0.4), rng.normal(size=20).astype(np.float32)
     X = rng.normal(size=(2000, 20))
     exact = SCORES[score](NetworkModels(networks, center).class_scores(X))
-    np.testing.assert_allclose(screen_of(networks, center, score).scores(X), exact, rtol=1e-5, atol=2e-5)
+    found = screen_of(networks, center, score).scores(X)
+    told = np.isfinite(found)
+    np.testing.assert_allclose(found[told], exact[told], rtol=1e-5, atol=2e-5)
+    assert told.mean() > 0.95
 
 
 def test_rows_may_come_column_by_column_or_not_at_all():

@@ -88,10 +88,6 @@ class Limits(NamedTuple):
         return np.nextafter(limits, np.array([np.inf, np.inf, -np.inf, np.inf], dtype=np.float32))
 
 
-#: Dismisses no row.
-NO_LIMITS = Limits(np.inf, 0.0, 0.0, 0.0, np.inf)
-
-
 class Seen(NamedTuple):
     """The rows that are near, in order.
 

@@ -136,9 +136,9 @@ class NetworkLooks:
         """Return the same from products of float64 rows."""
         return self._join(self._fine_tile, rows)
 
-    def values(self, rows: Tensor) -> NDArray[np.float64]:
-        """Return (n,) the values of a first look, with no vote in doubt."""
-        return self._join(self._certain_tile, rows).values
+    def certain_look(self, rows: Tensor) -> Found:
+        """Return what a first look tells, with no vote in doubt."""
+        return self._join(self._certain_tile, rows)
 
     def _join(self, look: Any, rows: Tensor) -> Found:
         n = len(rows)

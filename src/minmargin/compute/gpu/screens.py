@@ -66,10 +66,11 @@ class DeviceScreen:
         return Near(found.places[index], *closest)
 
     def scores(self, X: NDArray[Any] | ColumnBlock) -> NDArray[np.float64]:
-        """Return (n,) the scores as float32 gives them."""
+        """Return (n,) the scores as float32 gives them; NaN where nothing is known of a row's logits."""
         with self.staging.rows(X, self.center) as rows:
-            values = self.looks.values(rows)
-        return self.looks.reduction.scores_of(values, self.looks.shape)
+            found = self.looks.certain_look(rows)
+        scores = self.looks.reduction.scores_of(found.values, self.looks.shape)
+        return np.where(found.errors < np.inf, scores, np.nan)
 
     def _exactly(self, X: NDArray[Any] | ColumnBlock, rows: Tensor, places: NDArray[np.intp]) -> Tensor:
         """Return some rows in float64: from the device, or as they came if they were rounded on the way there."""

@@ -38,7 +38,7 @@ from minmargin.compute.reductions import (
     Reduction,
     Shape,
 )
-from minmargin.compute.rounding import SLACK
+from minmargin.compute.rounding import SLACK, UNIT
 from minmargin.data.rows import ColumnBlock
 from minmargin.margins import ScoreName
 from minmargin.properties import cached_property
@@ -60,6 +60,10 @@ class _Group(NamedTuple):
     n_networks: int
     first: tuple[NDArray[Any], NDArray[Any]]
     others: list[tuple[NDArray[Any], NDArray[Any]]]
+
+
+#: How far roundings that do not all go one way may move a logit whose score is told; see `ScreenedNetworks.told`.
+_TOLD = 3e-6
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,17 @@ class ScreenedNetworks:
         """For the closer look."""
         return Products.of(self.networks, np.float64, FLOAT64)
 
+    @cached_property
+    def told(self) -> float:
+        """How far logits may be off, at worst, so that a score of theirs is told.
+
+        At worst all roundings of a sum go one way, in all neurons. Of networks with 20 to 784 inputs and 64 to 256
+        neurons a layer, no logit was found to be off by one and a half times what is left without that.
+        """
+        widths = self.networks.widths
+        at_worst = min(FLOAT32.gammas(widths)) / UNIT * math.sqrt(max(widths[1:]))
+        return float(_TOLD * at_worst)
+
     def logits(self, X: NDArray[Any], products: Products) -> tuple[NDArray[Any], NDArray[np.float64], bool]:
         """Return (K, n, C) logits, (n,) what none of a row's is off by more than, and if all numbers are finite."""
         # One rounding at most, beside the one that the canonical way has too.
@@ -193,14 +208,16 @@ class NetworkScreen:
         return Near(index, *found, finite)
 
     def scores(self, X: NDArray[Any] | ColumnBlock) -> NDArray[np.float64]:
-        """Return (n,) the scores as float32 logits give them."""
+        """Return (n,) the scores as float32 logits give them; NaN where they may not tell five digits, or any vote."""
         rows = np.asarray(X)
         scores = np.empty(len(rows))
         for start in range(0, len(rows), _TILE):
             tile = slice(start, start + _TILE)
-            logits, _, _ = self.models.logits(rows[tile], self.models.coarse)
-            values, _ = _reduced(logits, np.full(logits.shape[1], -1.0), self.reduction)
-            scores[tile] = self.reduction.scores_of(values, _shape_of(logits))
+            logits, errors, _ = self.models.logits(rows[tile], self.models.coarse)
+            with np.errstate(invalid="ignore"):
+                values, in_doubt = _reduced(logits, 2.0 * errors + SLACK, self.reduction)
+                told = in_doubt == 0.0 if self.reduction.counts_doubt else errors <= self.models.told
+                scores[tile] = np.where(told, self.reduction.scores_of(values, _shape_of(logits)), np.nan)
         return scores
 
     def _look(self, rows: NDArray[Any], products: Products) -> tuple[Bounds, bool]:

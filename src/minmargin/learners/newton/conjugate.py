@@ -65,7 +65,7 @@ def find_direction(
             break
         length = rho / curvature
         further = changes + length * logits
-        if mean_product(doubts, further, further) > radius**2:
+        if mean_product(doubts, further, further) > radius * radius:
             length, cut = _length_within(doubts, changes, logits, radius), True
         d += length * v
         changes += length * logits
@@ -97,5 +97,5 @@ def _length_within(doubts: Floats, changes: NDArray[Any], logits: NDArray[Any], 
         mean_product(doubts, one, other)
         for one, other in ((logits, logits), (logits, changes), (changes, changes))
     )
-    root = max(b * b - a * (c - radius**2), 0.0) ** 0.5
+    root = max(b * b - a * (c - radius * radius), 0.0) ** 0.5
     return logits.dtype.type((root - b) / a)
