@@ -81,8 +81,25 @@ def test_a_text_among_the_numbers_of_a_csv_file_is_found(tmp_path: Path) -> None
     path = tmp_path / "pool.csv"
     path.write_text("a,b,c,d\n1,2,3,4\n1,2,n/k,4\n")
     assert complaint(LABELED_FRAME, pool=path, batch_size=1) == (
-        "Column 'c' is Float64 in the labeled set but String in the pool. Cast it to the same type in both."
+        "Column 'c' is Float64 in the labeled set, and row 1 of the pool has 'n/k' there. If it stands for a missing "
+        "value, use missing=['n/k']; if the column is one of names, category=['c']."
     )
+
+
+def test_blanks_among_the_numbers_of_csv_files_are_missing_values(tmp_path: Path) -> None:
+    rows = [f"{i % 11},{'   ' if i % 9 == 0 else i % 7}" for i in range(30)]
+    (tmp_path / "pool.csv").write_text("\n".join(["a,b", *rows]))
+    (tmp_path / "labeled.csv").write_text(
+        "\n".join(["a,b,y", *(f"{row},{'ny'[i % 2]}" for i, row in enumerate(rows))])
+    )
+    found = mm.inspect(tmp_path / "labeled.csv", "y", tmp_path / "pool.csv", features=["b"])
+    assert [(row[0], row[1], row[2], row[4]) for row in found.rows()[:1]] == [
+        ("b", "number", "13.3%", "0 to 6")
+    ]
+    batch = mm.select(
+        tmp_path / "labeled.csv", "y", tmp_path / "pool.csv", 3, preprocess="auto", n_models=2, random_state=0
+    )
+    assert len(batch) == 3
 
 
 def test_a_csv_line_of_another_length_is_named(tmp_path: Path) -> None:

@@ -75,9 +75,46 @@ def test_numbers_that_are_texts_in_the_pool_are_refused(sheets, minmargin):
     code, _, err = minmargin(*select("--drop", "day"))
     assert code == 1
     assert err == (
-        "minmargin: Column 'wage' is Float64 in the labeled set but String in the pool. Cast it to the same type in "
-        "both.\n"
+        "minmargin: Column 'wage' is Float64 in the labeled set, and row 100 of the pool has '41,5' there. Write "
+        "decimals alike in both, or use --drop wage.\n"
     )
+    assert minmargin(*select("--drop", "day,wage"))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("labeled", "text", "fix", "flags"),
+    [
+        ("{}", "41,5", "If this is a number, use --decimal ','.", ["--decimal", ","]),
+        (
+            "{}.5",
+            "1,041.5",
+            "If this is a number with a mark between thousands, use --thousands ','.",
+            ["--thousands", ","],
+        ),
+        (
+            "{}",
+            "n/k",
+            "If it stands for a missing value, use --missing n/k; if the column is one of names, --category wage.",
+            ["--missing", "n/k"],
+        ),
+    ],
+)
+def test_the_first_text_among_numbers_of_the_pool_is_named_with_the_flag(
+    labeled, text, fix, flags, tmp_path, monkeypatch, minmargin
+):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"wage": [labeled.format(i % 7) for i in range(40)], "y": ["no", "yes"] * 20}).to_csv(
+        "labeled.csv", index=False
+    )
+    pd.DataFrame({"wage": ["3", "4", text] * 10}).to_csv("pool.csv", index=False)
+    code, _, err = minmargin(*select())
+    what = "Float64" if "." in labeled else "Int64"
+    assert (code, err) == (
+        1,
+        f"minmargin: Column 'wage' is {what} in the labeled set, and row 2 of the pool has {text!r} there. {fix}\n",
+    )
+    code, _, err = minmargin(*select("--no-distinct", *flags))
+    assert code == 0, err
 
 
 def test_dates_of_two_forms_are_asked_about_with_the_flag(sheets, minmargin):

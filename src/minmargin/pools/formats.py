@@ -31,6 +31,9 @@ _CSV_BLOCK_BYTES = 4 << 20
 _READ_BUFFER_BYTES = 1 << 20
 _ROW_GROUP_BYTES = 160 << 20
 _FEW_ROWS = 4096
+_BLANKS = [
+    " " * n for n in range(1, 33)
+]  # cells that hold nothing else, among numbers: as where types are guessed
 
 
 def open_file(location: Location) -> DataFile:
@@ -216,6 +219,7 @@ class CsvFile:
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=None if wanted is None else list(wanted),
                 column_types=types,
+                null_values=[*arrow_csv.ConvertOptions().null_values, *_BLANKS],
             ),
         )
 

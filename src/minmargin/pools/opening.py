@@ -33,6 +33,7 @@ from minmargin.pools.hub import HubPool
 from minmargin.pools.memory import MemoryPool
 from minmargin.pools.stores import ARROW_SCHEMES
 from minmargin.pools.stream import StreamPool
+from minmargin.pools.texts import refuse_texts
 from minmargin.pools.uris import is_uri, scheme_of, shown
 
 
@@ -151,6 +152,7 @@ def _match(
         features: the pool's feature columns, for a labeled set without names.
         carried: further columns whose values go with the picked rows.
     """
+    refuse_texts(pool, intake)
     names = intake.match(pool.schema, features=features, reserved=carried)
     if names is None:
         if features is not None and intake.columns is None:
