@@ -175,7 +175,8 @@ class LabeledSet:
 
 def rows_and_labels(X: Any, y: Any, reading: Reading) -> tuple[Rows, Any]:
     """Return rows, read if they are in files, and their labels as they were given: y itself, or the column it names."""
-    rows = read_frame(X, reading, label=y) if is_path(X) else as_rows(X, "The labeled set")
+    label = y if isinstance(y, str) else None
+    rows = read_frame(X, reading, label=label) if is_path(X) else as_rows(X, "The labeled set")
     if isinstance(y, str):
         return rows, reading.labels(_label_column(rows, y))
     check_same_index(X, y)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.conversion import moments_of
 from minmargin.data.rows import ColumnBlock, Frame, Matrix
 from minmargin.data.schema import column_of, is_missing, schema_of
 from minmargin.errors import InputError, not_unicode
@@ -148,7 +149,7 @@ def table_of(frame: Frame) -> pa.Table:
 
 def _date_parts(values: nw.Series[Any]) -> NDArray[np.float64]:
     """Return (n, 5) numbers of dates, as `DATE_PARTS` names them; NaN for a missing one."""
-    moments = values.cast(nw.Datetime("us")).to_arrow().cast(pa.timestamp("us"))
+    moments = moments_of(chunks_of(values))
     days = np.asarray(moments.cast(pa.int64()).cast(pa.float64()).to_numpy(zero_copy_only=False)) / 86_400e6
     parts = [part(moments).cast(pa.float64()) for part in (pc.year, pc.month, pc.day_of_week, pc.hour)]
     return np.stack([*(np.asarray(part.to_numpy(zero_copy_only=False)) for part in parts), days], axis=1)

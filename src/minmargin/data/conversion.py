@@ -113,7 +113,7 @@ class Conversion:
         """Return values as they are read, null where that cannot be, and those that must be: all but missing ones."""
         kind = values.type
         if self.to == "date" and pa.types.is_temporal(kind):
-            return values.cast(pa.timestamp("us")), values
+            return moments_of(values), values
         if self.to == "number" and not is_text(kind):
             left = self._without_missing(values, as_text(values))
             return left.cast(pa.float64(), safe=False), left  # whole numbers may be larger than floats hold
@@ -139,6 +139,12 @@ class Conversion:
             return "date" if self.date_format == ISO else f"date of the form {self.date_format}"
         between = f" and {self.marks.thousands!r} between thousands" if self.marks.thousands else ""
         return f"number with {self.marks.decimal!r} before decimals{between}"
+
+
+def moments_of(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates as moments in UTC, to the microsecond; one without a zone is taken for a moment in UTC."""
+    # Arrow drops the zone, and keeps the moment. What is later than any microsecond that is counted stays an error.
+    return values.cast(options=pc.CastOptions(pa.timestamp("us"), allow_time_truncate=True))
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -122,13 +122,17 @@ class Intake:
             )
         if wanted.conversion is not None:  # which says itself what it cannot read
             return
-        parsed_as_text = wanted.kind == "text" and not pool.parsed
-        if found.kind not in {wanted.kind, "empty"} and not parsed_as_text:
+        # Of a CSV file, where the types of columns are guesses: what is read as dates says itself what is none.
+        guessed = not pool.parsed and (
+            wanted.kind == "text" or (wanted.kind == "date" and found.kind == "text")
+        )
+        if found.kind not in {wanted.kind, "empty"} and not guessed:
             raise InputError(
                 f"Column {wanted.name!r} is {wanted.type_name} in the {self.rows_of} but {found.type_name} in "
                 "the pool. Cast it to the same type in both."
             )
-        if found.width is not None and wanted.width is not None and found.width != wanted.width:
+        widths = {found.width, wanted.width} - {None}
+        if wanted.kind == "embedding" and len(widths) > 1:
             raise InputError(
                 f"Embedding column {wanted.name!r} holds {wanted.width:,} numbers in the {self.rows_of} but "
                 f"{found.width:,} in the pool. Use the same embedding for both."
