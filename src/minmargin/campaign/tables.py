@@ -13,7 +13,7 @@ from minmargin.campaign.journal import Label
 from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, kind_of, to_text
-from minmargin.data.columns import chunks_of
+from minmargin.data.objects import chunks_of
 from minmargin.data.reading import Reading
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError
@@ -29,7 +29,8 @@ def read_rows(source: Any, what: str, reading: Reading, label_column: str | None
         raise InputError(
             f"{what} has no column names, and a campaign needs them. Give a frame, or Parquet or CSV files."
         )
-    table = pa.table({name: _decoded(chunks_of(rows[name])) for name in rows.columns})
+    inside = what[0].lower() + what[1:]
+    table = pa.table({name: _decoded(chunks_of(rows[name], inside)) for name in rows.columns})
     if label_column in rows.columns and reading.marks.missing:
         labels = pa.array(reading.labels(rows[label_column]))
         table = table.set_column(table.column_names.index(label_column), label_column, labels)

@@ -61,7 +61,10 @@ def arrow_schema(schema: pa.Schema, *, parsed: bool = True, what: str = "The poo
     for name in schema.names:
         if name not in index:
             kind, width = kind_of(types[name])
-            columns.append(Column(name, kind, str(types[name]), width))
+            type_name = str(types[name])
+            if kind == "empty" and not pa.types.is_null(schema.field(name).type):
+                kind, type_name = "other", str(schema.field(name).type)
+            columns.append(Column(name, kind, type_name, width))
     return Schema(tuple(columns), parsed=parsed)
 
 

@@ -8,7 +8,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from minmargin.batch.excluded import read_excluded
-from minmargin.data.columns import chunks_of
+from minmargin.data.objects import chunks_or_texts
 from minmargin.errors import InputError, warn
 from minmargin.labeled import LabeledSet
 from minmargin.pools import MatchedPool, is_path
@@ -47,5 +47,5 @@ def _ids(X: Any, column: nw.Series[Any], id_column: str) -> Any:
         found = read_excluded([str(X)] if not isinstance(X, (list, tuple)) else list(map(str, X)), id_column)
         values = pa.array([]) if found is None else found.values
     else:
-        values = chunks_of(column)
+        values = chunks_or_texts(column)
     return values.drop_null()
