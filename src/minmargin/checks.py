@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
@@ -51,17 +52,6 @@ def rows_in_share(name: str, share: str, n_rows: int) -> int:
     return rows
 
 
-def plain(value: Any) -> Any:
-    """Return a number of numpy's as one of Python's, which does not overflow and goes into JSON; all else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def make_plain(settings: Any) -> None:
-    """Make the fields of a frozen dataclass plain."""
-    for field in fields(settings):
-        object.__setattr__(settings, field.name, plain(getattr(settings, field.name)))
-
-
 def is_number(value: Any) -> bool:
     """Return whether a value is a plain number; true and false are none."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
@@ -69,3 +59,28 @@ def is_number(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def without_numpy(value: Any) -> Any:
+    """Return a setting with Python's numbers in place of numpy's: so it has the same name, and goes into JSON.
+
+    A float32 becomes the number that it is written as.
+
+    >>> without_numpy({np.int64(1): np.float32(0.1)}), without_numpy((np.bool_(True), "auto"))
+    ({1: 0.1}, (True, 'auto'))
+    """
+    if isinstance(value, np.floating):
+        return float(str(value))
+    if isinstance(value, (np.integer, np.bool_)):
+        return value.item()
+    if isinstance(value, tuple):
+        return tuple(map(without_numpy, value))
+    if isinstance(value, Mapping) and value:
+        return {without_numpy(name): without_numpy(each) for name, each in value.items()}
+    return value
+
+
+def set_without_numpy(settings: Any) -> None:
+    """Put Python's numbers in place of numpy's into the fields of a frozen dataclass."""
+    for each in fields(settings):
+        object.__setattr__(settings, each.name, without_numpy(getattr(settings, each.name)))

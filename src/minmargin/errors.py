@@ -37,6 +37,10 @@ class NotNumbersError(InputError):
     """Rows are not numbers, where only numbers will do."""
 
 
+class ColumnError(InputError):
+    """A column of a data frame goes into no Arrow column: its values are of several types, or of one that has none."""
+
+
 class MemberFitError(MinMarginError, RuntimeError):
     """A model of the committee could not be trained; the cause is chained."""
 

@@ -14,14 +14,15 @@ from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.columns import chunks_of
 from minmargin.data.containers import check_same_index, is_unframed
 from minmargin.data.conversion import NO_NUMBERS, Marks, as_text
 from minmargin.data.guessing import guess_marks
 from minmargin.data.intake import Form, Intake
+from minmargin.data.objects import check_one_type_each, chunks_of
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows, take_rows
 from minmargin.data.schema import (
@@ -157,6 +158,9 @@ class LabeledSet:
         """
         self.require_table()
         if self.columns is not None:
+            check_one_type_each(
+                cast("Frame", self.rows), cast("tuple[str, ...]", self.names), "the labeled set"
+            )
             require_numbers(self.columns, self.how_to_declare)
             width = sum(column.width or 1 for column in self.columns)
             return Intake("matrix", self.columns, width, missing=missing)
@@ -193,11 +197,8 @@ class LabeledSet:
 
 def rows_and_labels(X: Any, y: Any, reading: Reading) -> tuple[Rows, Any]:
     """Return rows, read if they are in files, and their labels as they were given: y itself, or the column it names."""
-    rows = (
-        read_frame(X, reading, label=y if isinstance(y, str) else None)
-        if is_path(X)
-        else as_rows(X, "The labeled set")
-    )
+    label = y if isinstance(y, str) else None
+    rows = read_frame(X, reading, label=label) if is_path(X) else as_rows(X, "The labeled set")
     if isinstance(y, str):
         return rows, reading.labels(_label_column(rows, y))
     check_same_index(X, y)
@@ -281,7 +282,13 @@ def _as_declared(rows: Frame, columns: Sequence[Column], reading: Reading) -> tu
         if column.kind in {"embedding", "empty"} or reading.is_silent_on(column.name):
             found.append(column)
             continue
-        found.append(column.read_by(reading.conversion(column.name, chunks_of(rows[column.name]))))
+        values = chunks_of(rows[column.name], "the labeled set")
+        if pa.types.is_nested(values.type):
+            raise InputError(
+                f"Column {column.name!r} is {column.type_name}, which has several values a row. Leave it out with "
+                f"drop=[{column.name!r}], or make texts or numbers of it."
+            )
+        found.append(column.read_by(reading.conversion(column.name, values)))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.data.containers import unwrap
+from minmargin.data.containers import dense, unwrap
 from minmargin.data.conversion import missing_marks
 from minmargin.data.schema import is_missing
 from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode, warn
@@ -72,7 +72,13 @@ def encode_labels(y: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[n
             f"The labels are numbers such as {no_classes[0]}, not classes. "
             "Minimum-margin picks rows for classifiers: give class labels."
         )
-    classes, codes = np.unique(y, return_inverse=True)
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:  # such as dicts
+        raise InputError(
+            f"Labeled row 0 has the label {y[0]!r}, a {type(y[0]).__name__}, and such values have no order. Make "
+            "labels strings or numbers."
+        ) from error
     if len(classes) == 1:
         raise InputError(
             f"All {n_rows:,} labeled rows are of class {classes.tolist()[0]!r}. "
@@ -170,7 +176,8 @@ def _as_list(
     if isinstance(native, nw.DataFrame) and native.shape[1] == 1:
         native = native[native.columns[0]]
     if isinstance(native, nw.Series):
-        return list(native.to_list())
+        native = dense(native)
+        return [value.item() if isinstance(value, np.generic) else value for value in native.to_list()]
     if hasattr(y, "to_pylist"):  # an Arrow array
         return list(y.to_pylist())
     keyed = isinstance(y, Mapping) or (

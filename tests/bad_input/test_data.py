@@ -246,7 +246,7 @@ def test_a_column_of_durations_is_refused_by_preprocessing() -> None:
     time = pd.Timedelta("1D").as_unit("us")  # which is what pandas 3 takes by itself
     assert complaint(LABELED_FRAME.assign(t=time), pool=POOL_FRAME.assign(t=time), preprocess="auto") == (
         "Column 't' is Duration(time_unit='us'), which preprocess='auto' cannot turn into "
-        "numbers. Leave it out with features=[...], or derive numbers from it."
+        "numbers. Leave it out with features=[...], or use .dt.total_seconds()."
     )
 
 

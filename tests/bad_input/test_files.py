@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from complaints import (
     complaint,
     pick,
 )
+from minmargin.pools import csv_faults
 
 
 def test_a_glob_that_matches_nothing_is_named(tmp_path: Path) -> None:
@@ -105,14 +107,56 @@ def test_blanks_among_the_numbers_of_csv_files_are_missing_values(tmp_path: Path
 def test_a_csv_line_of_another_length_is_named(tmp_path: Path) -> None:
     path = tmp_path / "pool.csv"
     path.write_text("a,b,c,d\n1,2,3,4\n1,2,3\n")
+    assert complaint(LABELED_FRAME, pool=path, batch_size=1) == (
+        f"'{path}' cannot be read as CSV (line 3 has 3 values ('1,2,3'), and its first line has 4 columns; a value "
+        "with a delimiter, a quote or a line break in it needs quotes around it). Mend or remove the file; nothing was "
+        "written."
+    )
+
+
+QUOTES = "a value with a delimiter, a quote or a line break in it needs quotes around it"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            'a,b\n1,2\n\n"x\ny",3\n4\n',
+            f"line 6 has 1 value ('4'), and its first line has 2 columns; {QUOTES}",
+        ),
+        (
+            "Sales of May\n\na,b\n1,2\n",
+            "line 3 has 2 values ('a,b'), and its first line has 1 column; if the first line is a title, remove it",
+        ),
+        (
+            "a;b\n" + "1;2\n" * 9 + f"3;{'x' * 50};5\n",
+            f"line 11 has 3 values ('3;{'x' * 38}…'), and its first line has 2 columns; {QUOTES}",
+        ),
+    ],
+    ids=["below a blank line and a value of two", "a title", "a long one"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_csv_line_of_another_length_is_found(tmp_path: Path, text: str, what: str, packed: bool) -> None:
+    path = tmp_path / ("labeled.csv.gz" if packed else "labeled.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     with pytest.raises(mm.InputError) as caught:
-        pick(LABELED_FRAME, pool=path, batch_size=1)
-    reason = str(caught.value.__cause__)
-    assert (
-        "Expected 4 columns, got 3: 1,2,3" in reason
-    )  # Arrow tells the line too, if it reads with one thread
+        mm.inspect(path)
     assert str(caught.value) == (
-        f"'{path}' cannot be read as CSV ({reason}). Mend or remove the file; nothing was written."
+        f"'{path}' cannot be read as CSV ({what}). Mend or remove the file; nothing was written."
+    )
+
+
+def test_a_csv_line_that_lies_too_far_into_the_file_is_not_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_faults, "_MOST_READ", 10)
+    path = tmp_path / "labeled.csv"
+    path.write_text("a,b\n" + "1,2\n" * 9 + "3\n")
+    with pytest.raises(mm.InputError) as caught:
+        mm.inspect(path)
+    assert str(caught.value) == (
+        f"'{path}' cannot be read as CSV (a line has 1 value ('3'), and its first line has 2 columns; {QUOTES}). "
+        "Mend or remove the file; nothing was written."
     )
 
 

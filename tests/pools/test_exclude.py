@@ -325,9 +325,12 @@ def test_numbers_are_out_if_they_are_equal_as_python_compares_them(ids, exclude,
 def test_pandas_columns_of_any_kind():
     frame = pd.DataFrame(pool_rows(), columns=NAMES)
     mixed = frame.assign(id=[row if row % 2 else f"t{row}" for row in range(N)])
-    for exclude in (["t0", "1"], ["t0", "1", "t5"]):
-        batch = committee("logistic").select(mixed, 5, id_column="id", exclude=exclude)
-        assert batch.manifest["excluded"]["rows"] == 2
+    with pytest.raises(mm.InputError) as caught:
+        committee("logistic").select(mixed, 5, id_column="id", exclude=["t0", "1"])
+    assert str(caught.value) == (
+        "Column 'id' of the pool mixes types: row 0 holds 't0', a text, and row 1 holds 1, a number. Use .astype(str), "
+        "so that all are of one type."
+    )
     categories = frame.assign(id=pd.Categorical(IDS["texts"]))
     assert (
         committee("logistic")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.data.columns import chunks_of
+from minmargin.data.objects import chunks_or_texts
 from minmargin.data.rows import Frame
 
 
@@ -21,11 +21,8 @@ def to_table(frame: Frame, integers: Collection[str]) -> pa.Table:
 
 def to_column(values: nw.Series[Any], *, whole: bool) -> Any:
     """Return an Arrow column of a frame's; `whole` if its floats are whole numbers."""
-    try:
-        column = chunks_of(values)
-        return column.cast(pa.int64()) if whole and pa.types.is_floating(column.type) else column
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a pandas column of Python objects of several types
-        return pa.array([None if value is None else str(value) for value in values.to_list()])
+    column = chunks_or_texts(values)
+    return column.cast(pa.int64()) if whole and pa.types.is_floating(column.type) else column
 
 
 def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:

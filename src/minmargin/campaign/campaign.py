@@ -39,7 +39,7 @@ from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
 from minmargin.campaign.status import Status
 from minmargin.campaign.values import from_text
-from minmargin.checks import check_count, plain
+from minmargin.checks import check_count, without_numpy
 from minmargin.data.reading import Reading
 from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
@@ -160,10 +160,10 @@ class Campaign:
             keep=as_names(keep),
             batch_size=size_of_rounds(batch_size, pool, first),
             strategy=strategy_name(strategy),
-            strategy_options={name: plain(value) for name, value in (strategy_options or {}).items()},
+            strategy_options={name: without_numpy(value) for name, value in (strategy_options or {}).items()},
             learner=named,
             n_models=check_count("n_models", n_models, least=0, usual=25),
-            bootstrap_fraction=plain(bootstrap_fraction),
+            bootstrap_fraction=without_numpy(bootstrap_fraction),
             preprocess=preprocess,
             seed=SeedTree.plant(random_state).root,
             held_out=False,

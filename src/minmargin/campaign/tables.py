@@ -13,8 +13,8 @@ from minmargin.campaign.journal import Label
 from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, kind_of, to_text
-from minmargin.data.columns import chunks_of
 from minmargin.data.conversion import is_text
+from minmargin.data.objects import chunks_of
 from minmargin.data.reading import Reading
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.data.thousands import notes_of, with_notes
@@ -31,7 +31,8 @@ def read_rows(source: Any, what: str, reading: Reading, label_column: str | None
         raise InputError(
             f"{what} has no column names, and a campaign needs them. Give a frame, or Parquet or CSV files."
         )
-    table = pa.table({name: _decoded(chunks_of(rows[name])) for name in rows.columns})
+    inside = what[0].lower() + what[1:]
+    table = pa.table({name: _decoded(chunks_of(rows[name], inside)) for name in rows.columns})
     if rows.implementation.is_pyarrow():
         table = with_notes(table, notes_of(rows.to_native()))
     if label_column in rows.columns and reading.marks.missing:

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from scipy import sparse
 
-from minmargin.checks import check_count
+from minmargin.checks import check_count, without_numpy
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.intake import Intake
@@ -49,6 +49,7 @@ class Training:
         preprocess: Preprocess,
     ) -> Training:
         """Return the plan for training on this labeled set, or say why it cannot work."""
+        bootstrap_fraction = without_numpy(bootstrap_fraction)
         resolved = resolve_learner(learner)
         if not (isinstance(resolved, ForeseeingLearner) and resolved.scores_empty_classes):
             labeled = labeled.setting_empty_aside()

@@ -15,9 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.data.containers import dense, holds_objects
+from minmargin.data.conversion import moments_of
+from minmargin.data.objects import chunks_of
 from minmargin.data.rows import ColumnBlock, Frame, Matrix
 from minmargin.data.schema import column_of, is_missing, schema_of
-from minmargin.errors import InputError, not_unicode
+from minmargin.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def to_matrix(frame: Frame, origin: Origin | None = None) -> NDArray[Any]:
         elif kind == "date":
             parts.append(_date_parts(values))
         else:
-            parts.append(_numbers(values)[:, np.newaxis])
+            parts.append(_numbers(dense(values))[:, np.newaxis])
     if len(parts) == 1:
         return parts[0]
     dtype = np.float32 if all(part.dtype == np.float32 for part in parts) else np.float64
@@ -130,17 +133,10 @@ def as_columns(table: pa.Table) -> ColumnBlock | None:
 
 
 def _numbers(values: nw.Series[Any]) -> NDArray[Any]:
+    if holds_objects(values):
+        return np.asarray(chunks_of(values).cast(pa.float64()).to_numpy())
     wanted = nw.Float32 if values.dtype == nw.Float32 else nw.Float64
     return np.asarray(values.cast(wanted).to_numpy())
-
-
-def chunks_of(values: nw.Series[Any]) -> pa.ChunkedArray:
-    """Return a column as Arrow keeps it."""
-    try:
-        arrow = values.to_arrow()
-    except UnicodeEncodeError as error:
-        raise not_unicode(f"Column {values.name!r} holds the text", error.object) from error
-    return arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
 
 
 def table_of(frame: Frame) -> pa.Table:
@@ -150,7 +146,7 @@ def table_of(frame: Frame) -> pa.Table:
 
 def _date_parts(values: nw.Series[Any]) -> NDArray[np.float64]:
     """Return (n, 5) numbers of dates, as `DATE_PARTS` names them; NaN for a missing one."""
-    moments = values.cast(nw.Datetime("us")).to_arrow().cast(pa.timestamp("us"))
+    moments = moments_of(chunks_of(values))
     days = np.asarray(moments.cast(pa.int64()).cast(pa.float64()).to_numpy(zero_copy_only=False)) / 86_400e6
     parts = [part(moments).cast(pa.float64()) for part in (pc.year, pc.month, pc.day_of_week, pc.hour)]
     return np.stack([*(np.asarray(part.to_numpy(zero_copy_only=False)) for part in parts), days], axis=1)

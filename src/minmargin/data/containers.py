@@ -75,6 +75,22 @@ def with_index(source: Any, name: str | None) -> Any:
     return source.reset_index(names=name) if name == (names[0] or "index") else source
 
 
+def dense(values: nw.Series[Any]) -> nw.Series[Any]:
+    """Return a column of which pandas keeps only what is not zero with all its values; others as they are."""
+    if not isinstance(values.dtype, nw.Unknown):
+        return values
+    native = values.to_native()
+    kept_sparse = _name(getattr(native, "dtype", None)) == "SparseDtype"
+    return nw.from_native(native.sparse.to_dense(), series_only=True) if kept_sparse else values
+
+
+def holds_objects(values: nw.Series[Any]) -> bool:
+    """Return whether a column of pandas holds Python objects: what narwhals says of these rests on the first few."""
+    if not isinstance(values.dtype, (nw.Object, nw.String)) or not values.implementation.is_pandas_like():
+        return False
+    return bool(values.to_native().dtype == object)
+
+
 def check_same_index(X: Any, y: Any) -> None:
     """Raise an error if labels in a pandas series belong to other rows than those in pandas's X, by their index."""
     of_pandas = _is_of_pandas(X, is_pandas_dataframe) or _is_of_pandas(X, is_pandas_series)

@@ -136,7 +136,7 @@ class Conversion:
         """Return values as they are read, null where that cannot be, and those that must be: all but missing ones."""
         kind = values.type
         if self.to == "date" and pa.types.is_temporal(kind):
-            return values.cast(pa.timestamp("us")), values
+            return moments_of(values), values
         if self.to == "number" and not is_text(kind):
             left = self._without_missing(values, as_text(values))
             return left.cast(pa.float64(), safe=False), left  # whole numbers may be larger than floats hold
@@ -179,6 +179,12 @@ def missing_marks(texts: Iterable[str]) -> list[str]:
 
 def _has_word(text: str) -> bool:
     return any(map(str.isalnum, text))
+
+
+def moments_of(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates as moments in UTC, to the microsecond; one without a zone is taken for a moment in UTC."""
+    # Arrow drops the zone, and keeps the moment. What is later than any microsecond that is counted stays an error.
+    return values.cast(options=pc.CastOptions(pa.timestamp("us"), allow_time_truncate=True))
 
 
 def is_text(kind: pa.DataType) -> bool:

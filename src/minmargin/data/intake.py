@@ -26,7 +26,8 @@ from minmargin.data.columns import (
     to_backend,
     to_matrix,
 )
-from minmargin.data.conversion import Conversion
+from minmargin.data.containers import holds_objects
+from minmargin.data.conversion import Conversion, moments_of
 from minmargin.data.rows import ColumnBlock, Frame, Matrix, Rows
 from minmargin.data.schema import (
     Column,
@@ -122,13 +123,17 @@ class Intake:
             )
         if wanted.conversion is not None:  # which says itself what it cannot read
             return
-        parsed_as_text = wanted.kind == "text" and not pool.parsed
-        if found.kind not in {wanted.kind, "empty"} and not parsed_as_text:
+        # Of a CSV file, where the types of columns are guesses: what is read as dates says itself what is none.
+        guessed = not pool.parsed and (
+            wanted.kind == "text" or (wanted.kind == "date" and found.kind == "text")
+        )
+        if found.kind not in {wanted.kind, "empty"} and not guessed:
             raise InputError(
                 f"Column {wanted.name!r} is {wanted.type_name} in the {self.rows_of} but {found.type_name} in "
                 "the pool. Cast it to the same type in both."
             )
-        if found.width is not None and wanted.width is not None and found.width != wanted.width:
+        widths = {found.width, wanted.width} - {None}
+        if wanted.kind == "embedding" and len(widths) > 1:
             raise InputError(
                 f"Embedding column {wanted.name!r} holds {wanted.width:,} numbers in the {self.rows_of} but "
                 f"{found.width:,} in the pool. Use the same embedding for both."
@@ -196,14 +201,22 @@ class Intake:
     def _as_read(self, frame: Frame, origin: Origin) -> Frame:
         """Return the frame with values as they are to be read."""
         converted = [column for column in self.columns or () if column.conversion is not None]
-        if not converted:
+        untold = [] if self.form == "frame" else self._dates_of_no_type(frame)
+        if not converted and not untold:
             return frame
         table = table_of(frame)
+        for name in untold:
+            table = table.set_column(table.column_names.index(name), name, moments_of(table[name]))
         for column in converted:
             where = partial(_named_cell, origin, column.name)
             values = cast("Conversion", column.conversion)(table[column.name], where)
             table = table.set_column(table.column_names.index(column.name), column.name, values)
         return cast("Frame", nw.from_native(table, eager_only=True))
+
+    def _dates_of_no_type(self, frame: Frame) -> list[str]:
+        """Return the columns of dates whose type does not tell it: Python objects, or nothing at all."""
+        dates = [each.name for each in self.columns or () if each.kind == "date" and each.conversion is None]
+        return [name for name in dates if not isinstance(frame[name].dtype, (nw.Date, nw.Datetime))]
 
     def _convert_frame(self, frame: Frame, origin: Origin) -> Converted:
         if self.form == "table":
@@ -230,6 +243,8 @@ class Intake:
 
     def _check_table(self, frame: Frame, origin: Origin) -> None:
         numeric = [c for c in self.columns or () if c.kind in {"number", "embedding"}]
+        if self.form == "frame":  # objects are handed over as they are: what they mean, the learner knows
+            numeric = [c for c in numeric if c.kind != "number" or not holds_objects(frame[c.name])]
         if numeric:
             table = frame.select([column.name for column in numeric])
             X = to_matrix(table, origin)

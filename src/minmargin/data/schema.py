@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
@@ -13,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.containers import is_dict, read_whole, table_of_arrays, unwrap
+from minmargin.data.containers import dense, holds_objects, is_dict, read_whole, table_of_arrays, unwrap
 from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows
 from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
@@ -34,7 +36,11 @@ _KINDS: tuple[tuple[Kind, Any, int], ...] = (
 )
 
 #: Types that do not tell what a column holds: a value has to be looked at.
-_UNTOLD = (nw.Object, nw.List)
+_UNTOLD = (nw.Object, nw.List, nw.Unknown)
+
+#: Types of Python's values in a column of objects that serve as numbers, or as dates.
+_NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
+_DATES = (dt.date, np.datetime64)
 
 
 @dataclass(frozen=True)
@@ -208,10 +214,13 @@ def check_distinct_names(names: Iterable[object], what: str) -> None:
 def schema_of(rows: Rows, what: str = "The pool") -> Schema:
     """Return the schema of rows in memory; `what` names them in errors."""
     if isinstance(rows, nw.DataFrame):
+        objects = rows.implementation.is_pandas_like()
         types = rows.schema.items()  # to ask for each column would take long where there are 100,000
         return Schema(
             tuple(
-                column_of(name, rows[name]) if isinstance(dtype, _UNTOLD) else _typed(name, dtype)
+                column_of(name, rows[name])
+                if isinstance(dtype, (*_UNTOLD, nw.String) if objects else _UNTOLD)
+                else _typed(name, dtype)
                 for name, dtype in types
             )
         )
@@ -221,17 +230,39 @@ def schema_of(rows: Rows, what: str = "The pool") -> Schema:
 def column_of(name: str, values: nw.Series[Any]) -> Column:
     """Return what is known of a column in memory."""
     column = _typed(name, values.dtype)
-    kind, width = column.kind, column.width
-    if isinstance(values.dtype, _UNTOLD):
-        known = values.drop_nulls()
-        sample = known[0] if len(known) else None
-        if sample is None:
-            kind = "empty"
-        elif isinstance(sample, str):  # pandas may keep strings, and keeps vectors, as Python objects
-            kind = "text"
-        elif kind == "embedding" or isinstance(sample, (list, tuple, np.ndarray)):
-            kind, width = "embedding", len(sample)
+    if isinstance(values.dtype, nw.Unknown):
+        return _untyped(column, values)
+    objects = holds_objects(values)
+    if not objects and not isinstance(values.dtype, _UNTOLD):
+        return column
+    known = values.drop_nulls()
+    if not len(known):
+        return replace(column, kind="empty")
+    kind, width = _kind_of_value(known[0], column, objects=objects)
+    if objects and kind not in {"text", "embedding"}:
+        column = replace(column, type_name=type(known[0]).__name__)
     return replace(column, kind=kind, width=width)
+
+
+def _kind_of_value(value: Any, column: Column, *, objects: bool) -> tuple[Kind, int | None]:
+    """Return what a column with such a value can serve as, and its width; `objects` if pandas keeps it as objects."""
+    if isinstance(value, str):  # pandas may keep strings, and keeps vectors, as Python objects
+        return "text", 1
+    if column.kind == "embedding" or isinstance(value, (list, tuple, np.ndarray)):
+        return "embedding", len(value)
+    if objects and isinstance(value, _NUMBERS):
+        return "number", 1
+    return ("date", len(DATE_PARTS)) if objects and isinstance(value, _DATES) else ("other", 1)
+
+
+def _untyped(column: Column, values: nw.Series[Any]) -> Column:
+    """Return a column of a type that narwhals has no name for: of nothing, or one of pandas's own."""
+    if values.null_count() == len(values):
+        return column
+    native = values.to_native()
+    own = str(getattr(native, "dtype", getattr(native, "type", values.dtype)))
+    kind, width = kind_of(dense(values[:1]).dtype)
+    return replace(column, kind="other" if kind == "empty" else kind, type_name=own, width=width)
 
 
 def _typed(name: str, dtype: nw.dtypes.DType) -> Column:

@@ -8,8 +8,8 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from minmargin.data.columns import chunks_of
 from minmargin.data.ids import bare
+from minmargin.data.objects import chunks_of
 from minmargin.data.rows import Frame
 from minmargin.inspection.findings import Finding
 from minmargin.pools import MatchedPool

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 
-from minmargin.data.columns import chunks_of
 from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
+from minmargin.data.objects import check_one_type_each, chunks_of, chunks_or_texts, how_to_derive, mixes_types
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, count_rows
 from minmargin.data.schema import Column
@@ -63,6 +64,9 @@ def inspect(
         how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
         partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
         table = Table.of(LabeledSet.of(X, y, **how) if partly is None else partly.labeled)
+    if table.columns is not None:
+        names = [column.name for column in table.columns]
+        check_one_type_each(cast("Frame", table.rows), names, "the labeled set")
     matched = None
     if partly is not None:
         pool = cast("PoolLike", X)
@@ -72,7 +76,9 @@ def inspect(
         matched = match_pool(pool, intake, features=features, id_column=id_column)
         if partly is not None:
             matched = partly.leave_out_labeled(matched, 1)
-    return look_at(table, matched, reading, id_column=id_column, unused=named)
+    seen = look_at(table, matched, reading, id_column=id_column, unused=named)
+    # Who selects meets these as errors.
+    return replace(seen, findings=(*_no_features(table.columns or ()), *seen.findings))
 
 
 class Table(NamedTuple):
@@ -172,18 +178,22 @@ def _other_columns(rows: Rows, features: Container[str], reading: Reading | None
     if not isinstance(rows, nw.DataFrame):
         return ()
     others = [name for name in rows.columns if name not in features]
+    mixed = [name for name in others if mixes_types(rows[name])]
+    strange = [Column(name, "other", "Object") for name in mixed]
+    others = [name for name in others if name not in mixed]
     if not others:
-        return ()
+        return strange
     said = reading or Reading()
     marks = Reading(decimal=said.decimal, thousands=said.thousands, missing=said.missing)
     columns = feature_columns(rows, others, (), marks) or ()
     # What is dropped was left as it stands in its file.
-    return [
+    read = [
         column.read_by(marks.conversion(column.name, chunks_of(rows[column.name])))
         if column.kind == "text" and column.name in said.drop
         else column
         for column in columns
     ]
+    return [*read, *strange]
 
 
 def _wrong_ids(table: Table, matched: MatchedPool | None, id_column: str | None) -> list[Finding]:
@@ -195,18 +205,34 @@ def _wrong_ids(table: Table, matched: MatchedPool | None, id_column: str | None)
     has_ids = isinstance(table.rows, nw.DataFrame) and id_column in table.rows.columns
     # One table spells its ids in one way, and ids that are numbers are compared as numbers.
     if has_ids and matched.one_table is None and is_text(ids.type):
-        found += respelled_ids(ids, chunks_of(cast("Frame", table.rows)[id_column]), id_column)
+        found += respelled_ids(ids, chunks_or_texts(cast("Frame", table.rows)[id_column]), id_column)
     return found
+
+
+def _no_features(columns: Iterable[Column]) -> list[Finding]:
+    """Return a finding for each feature column that no learner reads as it is."""
+    return [
+        Finding(
+            column.name,
+            f"Column {column.name!r} is {column.type_name}, which no learner of ours reads. Leave it out with "
+            f"drop=[{column.name!r}], or {how_to_derive(column)}.",
+        )
+        for column in columns
+        if column.kind == "other"
+    ]
 
 
 def _use(column: Column) -> str:
     """Return whether a column is a feature."""
-    return "no: it has no value" if column.kind == "empty" else "yes"
+    return {"empty": "no: it has no value", "other": "no: it cannot be read"}.get(column.kind, "yes")
 
 
 def _profile(column: Column, rows: Frame, what: str = "") -> Profile:
     """Return what is seen of a column in not too many rows."""
     some = rows[:: -(-count_rows(rows) // MOST_ROWS), :] if count_rows(rows) > MOST_ROWS else rows
+    if column.kind == "other" and column.conversion is None:
+        n_missing = some[column.name].null_count()
+        return Profile(column.name, "other", count_rows(some), n_missing, 0)
     chunked = chunks_of(some[column.name])
     if column.conversion is not None:
         chunked = column.conversion(chunked, lambda place: f"{what} row {place:,}, column {column.name!r},")

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.data.columns import chunks_of
 from minmargin.data.conversion import is_text
+from minmargin.data.objects import chunks_of
 from minmargin.data.rows import Frame, Rows
 from minmargin.data.schema import Column, Kind
 from minmargin.data.thousands import Points, doubtful_points, notes_of, points_in

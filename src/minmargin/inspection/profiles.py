@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from minmargin.data.conversion import Marks, as_text
+from minmargin.data.conversion import Marks, as_text, moments_of
 from minmargin.data.schema import Column, Kind
 from minmargin.data.thousands import Points
 
@@ -104,7 +104,7 @@ def profile_of(column: Column, values: pa.ChunkedArray) -> Profile:
     different = 0 if kind in {"embedding", "other"} else len(known.unique())
     found = Profile(column.name, kind, n_rows, n_rows - len(known), different)
     if kind == "date" and len(known):
-        ends = pc.min_max(known.cast(pa.timestamp("us")))
+        ends = pc.min_max(moments_of(known))
         return replace(found, span=(_day(ends["min"]), _day(ends["max"])))
     return found
 

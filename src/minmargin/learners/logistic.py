@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.checks import is_number
+from minmargin.checks import is_number, set_without_numpy
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing, warn
@@ -56,6 +56,7 @@ class LogisticLearner:
 
     def __post_init__(self) -> None:
         """Raise an error if a setting cannot be used."""
+        set_without_numpy(self)
         given: Any = self.C
         if given != "auto" and not (isinstance(given, Real) and 0.0 < float(given) < math.inf):
             raise InputError(

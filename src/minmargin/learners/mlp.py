@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.checks import check_count
+from minmargin.checks import check_count, set_without_numpy
 from minmargin.data.intake import Intake
 from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError
@@ -61,6 +61,7 @@ class MLPLearner:
 
     def __post_init__(self) -> None:
         """Raise an error if a setting cannot be used."""
+        set_without_numpy(self)
         self._set("hidden", _check_hidden(self.hidden))
         self._set("epochs", check_count("epochs", self.epochs, least=1, usual=100))
         self._set("batch_size", check_count("batch_size", self.batch_size, least=1, usual=32))

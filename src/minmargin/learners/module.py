@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.checks import check_count, is_number
+from minmargin.checks import check_count, is_number, set_without_numpy
 from minmargin.device import require_torch, resolve_device
 from minmargin.errors import InputError, listing, warn
 from minmargin.execution import Progress
@@ -82,6 +82,7 @@ class ModuleLearner:
 
     def __post_init__(self) -> None:
         """Raise an error for a setting that cannot be used."""
+        set_without_numpy(self)
         for name in ("epochs", "batch_size"):
             check_count(name, getattr(self, name), least=1, usual={"epochs": 100, "batch_size": 32}[name])
         given: Any = self.lr

@@ -23,6 +23,7 @@ from minmargin.data.columns import text_array, to_matrix
 from minmargin.data.conversion import NO_NUMBERS, Marks
 from minmargin.data.guessing import Written, guess_marks, tell_nothing
 from minmargin.data.intake import Intake
+from minmargin.data.objects import check_one_type_each, how_to_derive
 from minmargin.data.rows import Frame, Matrix
 from minmargin.data.schema import Column
 from minmargin.errors import InputError, listing
@@ -39,7 +40,7 @@ class TablePreprocessor:
             if column.kind == "other":
                 raise InputError(
                     f"Column {column.name!r} is {column.type_name}, which preprocess='auto' cannot turn into "
-                    "numbers. Leave it out with features=[...], or derive numbers from it."
+                    f"numbers. Leave it out with features=[...], or {how_to_derive(column)}."
                 )
         self._texts = [column.name for column in columns or () if column.kind == "text"]
         self._numbers = [column.name for column in columns or () if column.kind != "text"]
@@ -99,6 +100,7 @@ def preprocessing_intake(labeled: LabeledSet) -> Intake:
             raise InputError(
                 f"There is no feature left but free text ({listing(labeled.names or ())}). Use learner='text'."
             )
+        check_one_type_each(cast("Frame", labeled.rows), [each.name for each in columns], "the labeled set")
         _refuse_free_text(cast("Frame", labeled.rows), columns)
         width = sum(column.width or 1 for column in columns)
         return Intake("table", columns, width, missing=True)

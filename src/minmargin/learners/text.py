@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from minmargin.checks import set_without_numpy
 from minmargin.data.intake import Intake
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError, listing
@@ -106,6 +107,7 @@ class TextLearner:
 
     def __post_init__(self) -> None:
         """Raise an error if a setting cannot be used."""
+        set_without_numpy(self)
         LogisticLearner(C=self.C, class_weight=self.class_weight)
 
     @property

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from minmargin.data.columns import chunks_of
+from minmargin.data.objects import chunks_of, chunks_or_texts
 from minmargin.data.rows import Block, Frame, count_rows
 from minmargin.data.schema import Column, Kind
 from minmargin.errors import InputError, not_unicode, warn
@@ -92,7 +92,7 @@ class Exclusion:
         """
         values = _values_of(exclude, f"ids of column {column.name!r}")
         kind = read_as or column.kind
-        if kind == "number":
+        if kind == "number" and not (pa.types.is_decimal(values.type) or pa.types.is_boolean(values.type)):
             numbers = _whole_numbers(values)
             if numbers is None and not pa.types.is_floating(values.type):
                 raise _cannot_match(values, column.name, column.type_name)
@@ -310,11 +310,7 @@ def _are_equal(floats: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _to_arrow(ids: nw.Series[Any]) -> pa.ChunkedArray:
-    try:
-        values = chunks_of(ids)
-    except _CONVERSION_ERRORS:
-        # A pandas column of Python objects of several types: a batch has them as texts.
-        values = pa.array([None if value is None else str(value) for value in ids.to_list()])
+    values = chunks_or_texts(ids)  # as a batch has them
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if pa.types.is_float16(values.type):

@@ -10,6 +10,7 @@ from typing import Any, cast
 import narwhals as nw
 import pyarrow as pa
 
+from minmargin.data.conversion import moments_of
 from minmargin.data.guessing import guess_types
 from minmargin.data.reading import Reading
 from minmargin.data.rows import Frame, Rows, concat_rows, count_rows
@@ -33,7 +34,11 @@ from minmargin.pools.stores import Store
 from minmargin.pools.uris import is_uri, shown
 
 _OPENED_AT_ONCE = 16
-_TYPES: dict[Kind | None, pa.DataType] = {"number": pa.float64(), "text": pa.string()}
+_TYPES: dict[Kind | None, pa.DataType] = {
+    "number": pa.float64(),
+    "text": pa.string(),
+    "date": pa.timestamp("us"),  # in UTC: zones may differ between files
+}
 
 
 class FilePool:
@@ -94,8 +99,12 @@ class FilePool:
                     pa.string()
                 )  # as it stands in the file, whatever a file without ids might suggest
             elif name in self._types:
-                types[name] = _TYPES["number"] if kinds.get(name) == "number" else self._types[name]
+                kind = kinds.get(name)
+                types[name] = _TYPES[kind] if kind in {"number", "date"} else self._types[name]
         # A new schema, without each file's own notion of which columns may hold nulls.
+        for place, name in enumerate(types):
+            if types[name] == _TYPES["date"] != table.schema.types[place]:
+                table = table.set_column(place, name, moments_of(table[name]))
         return as_frame(table.replace_schema_metadata(None).cast(pa.schema(types)))
 
     def describe(self) -> dict[str, Any]:

@@ -20,10 +20,12 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from minmargin.data.conversion import Conversion
 from minmargin.data.rows import Frame, Rows, count_rows, slice_rows
 from minmargin.data.schema import Column, Schema, check_distinct_names, kind_of
 from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
+from minmargin.pools.csv_faults import NOT_UTF8, explain
 from minmargin.pools.npy import NpyFile
 from minmargin.pools.storage import DataFile, Location, checked, guarded, reading
 
@@ -62,7 +64,10 @@ def arrow_schema(schema: pa.Schema, *, parsed: bool = True, what: str = "The poo
     for name in schema.names:
         if name not in index:
             kind, width = kind_of(types[name])
-            columns.append(Column(name, kind, str(types[name]), width))
+            type_name = str(types[name])
+            if kind == "empty" and not pa.types.is_null(schema.field(name).type):
+                kind, type_name = "other", str(schema.field(name).type)
+            columns.append(Column(name, kind, type_name, width))
     return Schema(tuple(columns), parsed=parsed)
 
 
@@ -174,9 +179,6 @@ class FeatherFile:
                     yield slice_rows(frame, start, start + chunk_size)
 
 
-_NOT_UTF8 = "its texts are not in UTF-8; save it in UTF-8, which Excel calls CSV UTF-8"
-
-
 class CsvFile:
     """A CSV file with a header line; the delimiter is found, compression follows the suffix."""
 
@@ -211,7 +213,8 @@ class CsvFile:
         for name, kind in ({} if wanted is None else wanted).items():
             is_flag = self.arrow is not None and pa.types.is_boolean(self.arrow.field(name).type)
             numeric = pa.bool_() if is_flag else pa.float64()
-            types[name] = {"number": numeric, "date": pa.timestamp("us")}.get(kind or "", pa.string())
+            moment = pa.timestamp("us") if self._has_plain_dates(name) else pa.string()
+            types[name] = {"number": numeric, "date": moment}.get(kind or "", pa.string())
         return arrow_csv.open_csv(
             stream,
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
@@ -229,27 +232,37 @@ class CsvFile:
         return checked(self, "CSV", None, self._chunks(wanted))
 
     def _chunks(self, wanted: Wanted) -> Iterator[Rows]:
+        dates = [
+            name
+            for name, kind in ({} if wanted is None else wanted).items()
+            if kind == "date" and not self._has_plain_dates(name)
+        ]
+        n_rows = 0
         with self._opened(wanted) as reader:
-            yield from map(as_frame, guarded(self.location, "CSV", reader, self._explain))
+            for batch in guarded(self.location, "CSV", reader, self._explain):
+                yield as_frame(self._with_dates(batch, dates, n_rows) if dates else batch)
+                n_rows += batch.num_rows
+
+    def _has_plain_dates(self, name: str) -> bool:
+        """Return whether a column begins with dates without a zone, which Arrow reads by itself."""
+        kind = pa.null() if self.arrow is None else self.arrow.field(name).type
+        return bool(pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None))
+
+    def _with_dates(self, batch: pa.RecordBatch, names: list[str], n_before: int) -> pa.Table:
+        """Return a batch, which has so many rows before it, with dates for texts that stand for them."""
+        table = pa.Table.from_batches([batch])
+        for name in names:
+
+            def where(place: int, name: str = name) -> str:
+                return f"{self.location.name!r} row {n_before + place:,}, column {name!r},"
+
+            dates = Conversion("date")(table[name], where)
+            table = table.set_column(table.column_names.index(name), name, dates)
+        return table
 
     def _explain(self, reason: str) -> str:
-        """Return Arrow's reason with the column's name in place of its number, or what else mends it."""
-        # In a cell, or in the name of a column.
-        if "invalid UTF8 data" in reason or "'utf-8' codec" in reason:
-            return _NOT_UTF8
-        # Where Arrow reads with one thread, it tells the row, too.
-        found = re.match(
-            r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): invalid value '(.*)'",
-            reason,
-        )
-        if found is None or self.arrow is None:
-            return reason
-        name = self.arrow.names[int(found[1])]
-        comma = re.fullmatch(r"[+-]?\d+,\d*", found[3])
-        hint = (
-            "declare decimal=','" if comma else "a missing one is left empty, or declared with missing=[...]"
-        )
-        return f"column {name!r} holds {found[3]!r} where a {found[2]} was expected; {hint}"
+        """Return Arrow's reason in better words."""
+        return explain(reason, self.location, self.delimiter, self.arrow)
 
 
 FORMATS: dict[str, Callable[[Location], DataFile]] = {
@@ -268,7 +281,7 @@ def _find_delimiter(location: Location) -> str:
     with location.stream() as stream:  # decompresses by suffix
         beginning = stream.read(1 << 16)
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ValueError(_NOT_UTF8)
+        raise ValueError(NOT_UTF8)
     # Old spreadsheets end lines with \r alone.
     header = re.split("[\r\n]", beginning.decode("utf-8", "replace"), maxsplit=1)[0]
     if re.fullmatch(r"\W*sep=.\W*", header):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.rows import Rows, count_rows, slice_rows, take_rows
+from minmargin.data.rows import Frame, Rows, count_rows, slice_rows, take_rows
 from minmargin.data.schema import Schema, schema_of
 from minmargin.manifest import fingerprint_rows
 from minmargin.pools.base import Wanted
@@ -30,6 +30,11 @@ class MemoryPool:
         self.n_rows: int = count_rows(rows)
         self._unit = _UNIT
         self._mapped = _mapped_file(rows)
+
+    @property
+    def frame(self) -> Frame | None:
+        """The rows as a data frame; None if they are an array."""
+        return self._rows if isinstance(self._rows, nw.DataFrame) else None
 
     def chunks(self, wanted: Wanted, chunk_size: int) -> Iterator[Rows]:
         """Return all rows at once, whatever the chunk size: nothing is read."""

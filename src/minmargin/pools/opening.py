@@ -21,6 +21,7 @@ from minmargin.data.containers import (
     with_index,
 )
 from minmargin.data.intake import Intake
+from minmargin.data.objects import check_one_type_each
 from minmargin.data.rows import count_rows
 from minmargin.data.schema import Kind, as_rows, missing_column
 from minmargin.errors import InputError, TooFewDistinctError, listing, warn
@@ -35,6 +36,9 @@ from minmargin.pools.stores import ARROW_SCHEMES
 from minmargin.pools.stream import StreamPool
 from minmargin.pools.texts import refuse_texts
 from minmargin.pools.uris import is_uri, scheme_of, shown
+
+#: How types begin that have several values a row.
+_NESTED = ("Struct", "List", "Array", "dict")
 
 
 def open_pool(source: Any) -> Pool:
@@ -196,9 +200,24 @@ def match_pool(
     kept = [keep] if isinstance(keep, str) else list(keep)
     carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
     matched = _match(open_pool(with_index(pool, id_column)), intake, features=names, carried=carried)
+    _check_types(matched, intake, id_column)
     return (
         matched if exclude is None else matched._replace(exclusion=exclusion_of(exclude, matched, id_column))
     )
+
+
+def _check_types(matched: MatchedPool, intake: Intake, id_column: str | None) -> None:
+    """Raise an error for ids that are no single values, and for a pool in memory whose columns mix types."""
+    found = None if id_column is None else matched.pool.schema.find(id_column)
+    if found is not None and (found.kind == "embedding" or found.type_name.startswith(_NESTED)):
+        raise InputError(
+            f"id_column={id_column!r} names a column of {found.type_name}, and one value a row is needed. Name another "
+            "column, or make texts of it."
+        )
+    if isinstance(matched.pool, MemoryPool) and matched.pool.frame is not None:
+        read = matched.features or () if intake.form in {"matrix", "table"} else ()
+        names = dict.fromkeys([*read, *([] if id_column is None else [id_column])])
+        check_one_type_each(matched.pool.frame, names, "the pool")
 
 
 def exclusion_of(exclude: Any, matched: MatchedPool, id_column: str | None) -> Exclusion:

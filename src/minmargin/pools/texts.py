@@ -6,10 +6,10 @@ from typing import cast
 
 import pyarrow.compute as pc
 
-from minmargin.data.columns import chunks_of
 from minmargin.data.conversion import NO_NUMBERS, Marks
 from minmargin.data.guessing import guess_marks
 from minmargin.data.intake import Intake
+from minmargin.data.objects import chunks_of
 from minmargin.data.rows import Frame
 from minmargin.data.schema import Column
 from minmargin.errors import InputError

@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.data.columns import chunks_of
 from minmargin.data.keys import Keys
+from minmargin.data.objects import chunks_or_texts
 from minmargin.data.rows import Matrix, Rows
 from minmargin.seeds import SeedTree
 from minmargin.topb import KEY, Details, PassedOver, TopB
@@ -44,7 +44,7 @@ def to_table(top: TopB) -> pa.Table:
         }
     for name, values in held.details.items():
         if isinstance(values, nw.DataFrame):
-            columns |= {CARRIED + name: chunks_of(values[name]) for name in values.columns}
+            columns |= {CARRIED + name: chunks_or_texts(values[name]) for name in values.columns}
         elif isinstance(values, sparse.csr_array):
             columns |= _sparse_to_lists(values)
             metadata[WIDTH] = str(values.shape[1]).encode()

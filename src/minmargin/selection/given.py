@@ -111,7 +111,7 @@ def select_from_probabilities(
         member_names=source.member_names,
     )
     committee = Committee(named, provenance, None, scorer)
-    wanted = bool(scorer.n_features) and distinct_rows(None, chosen) if distinct is None else distinct
+    wanted = bool(scorer.n_features) and distinct_rows(None, chosen) if distinct is None else bool(distinct)
     return committee.pick(matched, size, chosen, how, distinct=wanted, id_column=id_column)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from minmargin.batch.excluded import read_excluded
-from minmargin.data.columns import chunks_of
+from minmargin.data.objects import chunks_or_texts
 from minmargin.data.rows import Frame
 from minmargin.errors import InputError, warn
 from minmargin.labeled import LabeledSet
@@ -51,5 +51,5 @@ def _ids(X: Any, labeled: LabeledSet, id_column: str) -> Any:
         if labeled.left_out is not None:
             values = values.take(pa.array(np.delete(np.arange(len(values)), labeled.left_out)))
     else:
-        values = chunks_of(cast("Frame", labeled.rows)[id_column])
+        values = chunks_or_texts(cast("Frame", labeled.rows)[id_column])
     return values.drop_null()

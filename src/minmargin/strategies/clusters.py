@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minmargin.checks import check_count, make_plain
+from minmargin.checks import check_count, set_without_numpy
 from minmargin.compute import Embedding, linear_models, pick_apart
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError
@@ -69,7 +69,7 @@ class ClusterMargin:
     nested = False  # a larger batch keeps more rows, and they fall into other clusters
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        set_without_numpy(self)
         check_count("oversample", self.oversample, least=1)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, least=1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.checks import is_number, make_plain
+from minmargin.checks import is_number, set_without_numpy
 from minmargin.data.rows import take_rows
 from minmargin.errors import InputError
 from minmargin.strategies.base import Context, Needs, RowScore, Shortlist, Stroke
@@ -87,7 +87,7 @@ class SoftRank:
     nested: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        set_without_numpy(self)
         _check_sharpness(self.sharpness)
         check_memory_limit(self.memory_limit)
 

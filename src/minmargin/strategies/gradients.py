@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin import margins
-from minmargin.checks import check_count, make_plain
+from minmargin.checks import check_count, set_without_numpy
 from minmargin.compute import Embedding, pick_apart
 from minmargin.data.rows import Matrix
 from minmargin.errors import InputError
@@ -62,7 +62,7 @@ class Spread:
     nested: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        set_without_numpy(self)
         check_count("oversample", self.oversample, least=1, usual=4)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.checks import check_count, make_plain
+from minmargin.checks import check_count, set_without_numpy
 from minmargin.compute import Embedding, squared_lengths
 from minmargin.data.rows import take_rows
 from minmargin.errors import InputError
@@ -44,7 +44,7 @@ class InMemory:
         return {name: value for name, value in asdict(self).items() if name != "memory_limit"}
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        set_without_numpy(self)
         if self.prefilter is not None:
             check_count("prefilter", self.prefilter, least=1)
         check_memory_limit(self.memory_limit)

@@ -169,7 +169,7 @@ def distinct_rows(distinct: bool | None, strategy: Strategy) -> bool:
     A copy of a row mostly teaches a model nothing, and costs a label (docs/study.md). Chance alone is another matter:
     its batch is a sample, and often one to test on, in which copies count as often as they are met.
     """
-    return strategy.needs != "nothing" if distinct is None else distinct
+    return strategy.needs != "nothing" if distinct is None else bool(distinct)
 
 
 def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:
