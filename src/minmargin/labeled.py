@@ -22,7 +22,7 @@ from minmargin.data.containers import check_same_index, is_unframed
 from minmargin.data.conversion import NO_NUMBERS, Marks, as_text
 from minmargin.data.guessing import guess_marks
 from minmargin.data.intake import Form, Intake
-from minmargin.data.reading import Reading
+from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows
 from minmargin.data.schema import (
     Column,
@@ -82,7 +82,7 @@ class LabeledSet:
 
         `classes` are all that may occur; None stands for those of the labels. `reading` says how columns are read.
         """
-        reading = reading or Reading()
+        reading = as_reading(reading)
         rows, given = rows_and_labels(X, y, reading)
         labels = as_labels(given)
         if isinstance(y, str):
@@ -205,7 +205,7 @@ def feature_columns(
     reading: Reading | None = None,
 ) -> tuple[Column, ...] | None:
     """Return the columns that are features, with what becomes of their values; None for an array."""
-    reading = reading or Reading()
+    reading = as_reading(reading)
     columns = _chosen_columns(rows, features, (*not_features, *reading.drop))
     if columns is not None:
         return _as_declared(cast("Frame", rows), columns, reading)

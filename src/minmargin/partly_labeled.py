@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.data.containers import is_unframed
-from minmargin.data.reading import Reading
+from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Block, count_rows, take_rows
 from minmargin.data.schema import is_missing
 from minmargin.errors import InputError
@@ -54,7 +54,7 @@ class PartlyLabeled:
     ) -> PartlyLabeled:
         """Return the parts of a table, given as `LabeledSet.of` takes it, with labels for some rows."""
         named = None if classes is None or isinstance(classes, (str, bytes)) else list(classes)
-        rows, given = rows_and_labels(X, y, reading or Reading())
+        rows, given = rows_and_labels(X, y, as_reading(reading))
         labels = list_labels(given)
         if isinstance(y, str):
             not_features = (*not_features, y)
@@ -82,7 +82,7 @@ class PartlyLabeled:
 
         None of any other table. -1 may be a class as well, so it is asked about.
         """
-        labels = list_labels(rows_and_labels(X, y, reading or Reading())[1])
+        labels = list_labels(rows_and_labels(X, y, as_reading(reading))[1])
         without = [is_missing(label) or (isinstance(label, str) and not label) for label in labels]
         if not any(without) or all(without) or "" in (more.get("classes") or ()):
             return None

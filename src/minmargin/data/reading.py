@@ -195,3 +195,10 @@ def _date_format(column: str, values: pa.ChunkedArray, marks: Marks) -> str:
         f"Column {column!r} is declared a date, and its values, such as {example!r}, are of no form that is known "
         f"without being told. Say which, with date={{{column!r}: '%d %b %Y'}}."
     )
+
+
+def as_reading(reading: Any) -> Reading:
+    """Return how columns are read, as a caller gave it; None stands for guesses alone."""
+    if reading is not None and not isinstance(reading, Reading):
+        raise InputError(f'reading={reading!r} must be a Reading. Use reading=mm.Reading(decimal=","), say.')
+    return Reading() if reading is None else reading
