@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,23 @@ def check_count(name: str, value: Any, *, least: int, usual: int | None = None) 
         hint = "" if usual is None else f"; {usual} is usual"
         raise InputError(f"{name}={value!r} must be a whole number >= {least}{hint}.")
     return int(value)
+
+
+def check_choice(name: str, value: Any) -> bool | None:
+    """Return an argument that must be true, false or None: a text, such as "no", would count as true."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}={value!r} must be True, False or None.")
+    return None if value is None else bool(value)
+
+
+def check_names(name: str, value: Any) -> list[str]:
+    """Return an argument that must be a name or several; None stands for none."""
+    if value is None or isinstance(value, str):
+        return [] if value is None else [value]
+    names: list[Any] = list(value) if isinstance(value, Iterable) else [None]
+    if not all(isinstance(each, str) for each in names):
+        raise InputError(f"{name}={value!r} must be names of columns, as texts. Use {name}=[...].")
+    return names
 
 
 def check_n_jobs(n_jobs: Any) -> int:

@@ -23,7 +23,7 @@ from minmargin.data.conversion import NO_NUMBERS, Marks, as_text
 from minmargin.data.guessing import guess_marks
 from minmargin.data.intake import Form, Intake
 from minmargin.data.objects import check_one_type_each, chunks_of
-from minmargin.data.reading import Reading
+from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Frame, Matrix, Rows, count_rows, take_rows
 from minmargin.data.schema import (
     Column,
@@ -97,7 +97,7 @@ class LabeledSet:
         `classes` are all that may occur; None stands for those of the labels. `reading` says how columns are read. Rows
         whose cell of the label column is empty are left out, with a warning.
         """
-        reading = reading or Reading()
+        reading = as_reading(reading)
         rows, given = rows_and_labels(X, y, reading)
         left_out = None
         if isinstance(y, str):
@@ -237,7 +237,7 @@ def feature_columns(
     reading: Reading | None = None,
 ) -> tuple[Column, ...] | None:
     """Return the columns that are features, with what becomes of their values; None for an array."""
-    reading = reading or Reading()
+    reading = as_reading(reading)
     columns = _chosen_columns(rows, features, (*not_features, *reading.drop))
     if columns is not None:
         return _as_declared(cast("Frame", rows), columns, reading)

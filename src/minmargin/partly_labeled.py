@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from minmargin.data.containers import is_unframed
 from minmargin.data.conversion import missing_marks
-from minmargin.data.reading import Reading
+from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Block, count_rows, take_rows
 from minmargin.data.schema import is_missing
 from minmargin.errors import InputError
@@ -55,7 +55,7 @@ class PartlyLabeled:
     ) -> PartlyLabeled:
         """Return the parts of a table, given as `LabeledSet.of` takes it, with labels for some rows."""
         named = None if classes is None or isinstance(classes, (str, bytes)) else list(classes)
-        rows, given = rows_and_labels(X, y, reading or Reading())
+        rows, given = rows_and_labels(X, y, as_reading(reading))
         labels = list_labels(given)
         if isinstance(y, str):
             not_features = (*not_features, y)
@@ -83,7 +83,7 @@ class PartlyLabeled:
 
         None of any other table. -1 may be a class as well, so it is asked about.
         """
-        labels = list_labels(rows_and_labels(X, y, reading or Reading())[1])
+        labels = list_labels(rows_and_labels(X, y, as_reading(reading))[1])
         without = list(map(is_no_label, labels))
         if not any(without) or all(without) or "" in (more.get("classes") or ()):
             return None

@@ -80,8 +80,13 @@ def test_a_draw_counts_only_where_both_have_it():
     [
         ([0.5], [0.4], (0.1, -np.inf, np.inf, 1.0, 1)),  # one draw tells nothing of the spread
         ([np.nan], [0.4], (np.nan, np.nan, np.nan, np.nan, 0)),
-        ([0.5, 0.25], [0.5, 0.25], (0.0, 0.0, 0.0, 1.0, 2)),
-        ([0.75, 0.5], [0.5, 0.25], (0.25, 0.25, 0.25, 0.0, 2)),
+        # Scores are counts of rows, so that a few equal differences tell no more than their sign does.
+        ([0.5, 0.25], [0.5, 0.25], (0.0, -np.inf, np.inf, 1.0, 2)),
+        ([0.75, 0.5], [0.5, 0.25], (0.25, -np.inf, np.inf, 0.5, 2)),
+        ([0.93, 0.91], [0.85, 0.83], (0.08, -np.inf, np.inf, 0.5, 2)),  # equal but for rounding
+        ([0.75] * 5, [0.5] * 5, (0.25, -np.inf, np.inf, 0.0625, 5)),
+        ([0.75] * 6, [0.5] * 6, (0.25, 0.25, 0.25, 0.0, 6)),
+        ([0.5] * 6, [0.5] * 6, (0.0, 0.0, 0.0, 1.0, 6)),
     ],
 )
 def test_differences_where_a_t_test_has_no_answer(first, second, expected):
@@ -182,3 +187,8 @@ def test_a_flat_curve_has_its_height_as_area(height, sizes):
 def test_slopes_are_those_of_a_fitted_line():
     along, values = [-2.0, -1.0, 0.0, 1.0, 2.0], RNG.normal(size=(5, 7))
     np.testing.assert_allclose(slope(values, along), np.polyfit(along, values, 1)[0])
+
+
+def test_the_interval_of_a_mean_of_equal_scores_is_that_mean():
+    found = paired_difference([0.4, 0.4], [0.0, 0.0], of_levels=True)
+    assert (found.mean, found.low, found.high) == (0.4, 0.4, 0.4)

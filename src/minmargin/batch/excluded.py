@@ -128,8 +128,10 @@ def _read_json_lines(path: str, id_column: str | None) -> list[pa.Array]:
         if not all(isinstance(each, dict) for each in records):
             raise ValueError("a line is no JSON object")  # noqa: TRY301 - told like what else is wrong with it
         names = list(dict.fromkeys(name for record in records for name in record))
+        if not records:  # a batch without rows, which in this format has no columns
+            return []
         column = _column(names, path, id_column)
-        return [_plain(pa.array([record.get(column) for record in records]))]
+        return [_plain(_as_array([record.get(column) for record in records]))]
     except FileNotFoundError:
         raise InputError(f"There is no file or folder {path!r}.") from None
     except InputError:
@@ -139,3 +141,10 @@ def _read_json_lines(path: str, id_column: str | None) -> list[pa.Array]:
         raise InputError(
             f"{path!r} cannot be read as JSON lines ({reason}). Mend or leave out the file."
         ) from error
+
+
+def _as_array(ids: list[Any]) -> pa.Array:
+    try:
+        return pa.array(ids)
+    except OverflowError:  # whole numbers from 2^63 on
+        return pa.array(ids, pa.uint64())

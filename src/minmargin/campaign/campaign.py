@@ -39,8 +39,8 @@ from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
 from minmargin.campaign.status import Status
 from minmargin.campaign.values import from_text
-from minmargin.checks import check_count, without_numpy
-from minmargin.data.reading import Reading
+from minmargin.checks import check_count, check_names, without_numpy
+from minmargin.data.reading import Reading, as_reading
 from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
 from minmargin.files import LockError
@@ -126,7 +126,7 @@ class Campaign:
         folder = Path(folder)
         refuse_used(folder)
         named = learner if isinstance(learner, str) else None
-        reading = reading or Reading()
+        reading = as_reading(reading)
         first = Given.read(labeled, "The labeled set", reading, label_column)
         rows = None if first is None else first.rows
         if pool is None:
@@ -157,7 +157,7 @@ class Campaign:
             id_column=id_column,
             id_kind="text",
             features=features if isinstance(features, str) else tuple(features or ()),
-            keep=as_names(keep),
+            keep=tuple(check_names("keep", keep)),
             batch_size=size_of_rounds(batch_size, pool, first),
             strategy=strategy_name(strategy),
             strategy_options={name: without_numpy(value) for name, value in (strategy_options or {}).items()},

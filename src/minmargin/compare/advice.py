@@ -97,9 +97,10 @@ def _verdict(played: Played, rivals: Sequence[Line], to: Line, words: Words) -> 
         found = (
             f"{_rule(to)}: {listed(rivals)} {'bring' if len(rivals) > 1 else 'brings'} next to nothing here"
         )
+    what, sign = ("largest gain", 1) if cell.mean >= 0 else ("smallest loss", -1)
     return (
-        f"{found}; the largest gain, of {rivals[int(line)]} with {played.sizes[int(size)]:,} labels, is "
-        f"{words.amount(cell.mean)} ({words.interval(cell)})."
+        f"{found}; the {what}, of {rivals[int(line)]} with {played.sizes[int(size)]:,} labels, is "
+        f"{words.amount(sign * cell.mean)} ({words.interval(cell, sign=sign)})."
     )
 
 

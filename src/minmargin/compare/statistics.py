@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 #: How often an interval misses, or one of a family of comparisons finds what is not there.
 LEVEL = 0.05
+_ALIKE = 1e-9  # differences of draws that differ by less are equal, but for rounding
 
 
 class Difference(NamedTuple):
@@ -25,7 +26,8 @@ class Difference(NamedTuple):
 
     Attributes:
         mean: over the draws that have both; NaN where none has.
-        low, high: the ends of the t interval; infinite where fewer than two draws leave everything open.
+        low, high: the ends of the t interval; infinite where fewer than two draws, or a few that are all alike, leave
+            everything open.
         p_value: of the two-sided paired t test; 1 where nothing can be told, NaN where nothing was measured.
         n_draws: how many pairs there are.
     """
@@ -77,8 +79,12 @@ def summarize(values: ArrayLike) -> Bands:
         return Bands(mean, deviation, deviation / np.sqrt(n_draws), n_draws)
 
 
-def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = LEVEL) -> Difference:
+def paired_difference(
+    first: ArrayLike, second: ArrayLike, *, level: float = LEVEL, of_levels: bool = False
+) -> Difference:
     """Return the mean difference of paired draws, with its 1 - level interval and the p-value against no difference.
+
+    With `of_levels`, it is the mean of scores and no difference (the second are zeros), and concludes nothing.
 
     >>> difference = paired_difference([0.80, 0.90, 0.85], [0.70, 0.84, 0.77])
     >>> print(f"{difference.mean:.2f} in {difference.low:.2f}..{difference.high:.2f}, p = {difference.p_value:.3f}")
@@ -87,11 +93,17 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = LEV
     bands = summarize(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
     freedom = np.maximum(bands.n_draws - 1, 1)
     told = bands.n_draws > 1
+    # Scores are counts of test rows, so that a few draws come out alike by chance: then their spread tells nothing.
+    # What is left is that all have one sign, and of fewer than six that may be chance.
+    alike = told & (bands.deviation <= _ALIKE * np.maximum(np.abs(bands.mean), 1.0))
+    by_sign = 0.5 ** (bands.n_draws - 1.0)
+    told &= of_levels | ~(alike & (by_sign >= level))
     reach = np.where(told, special.stdtrit(freedom, 1 - level / 2) * bands.error, np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Draws that all differ by the same amount leave no doubt: t is infinite, or 0 / 0 where they are equal.
+        # Where many draws all differ by the same amount, t is infinite, or 0 / 0 where they are equal.
         t = np.where(bands.mean == 0, 0.0, np.abs(bands.mean) / bands.error)
-    p_value = np.where(told, 2 * special.stdtr(freedom, -t), np.where(bands.n_draws == 1, 1.0, np.nan))
+    of_few = np.where(alike & (bands.mean != 0), by_sign, 1.0)
+    p_value = np.where(told, 2 * special.stdtr(freedom, -t), np.where(bands.n_draws > 0, of_few, np.nan))
     return Difference(bands.mean, bands.mean - reach, bands.mean + reach, p_value, bands.n_draws)
 
 

@@ -189,3 +189,10 @@ def _date_format(column: str, values: pa.ChunkedArray, marks: Marks) -> str:
 def _likely(texts: Sequence[str]) -> str:
     """Return a form that texts may have, or one as an example."""
     return next(iter(forms_of([(text, 1) for text in texts])), "%d %b %Y")
+
+
+def as_reading(reading: Any) -> Reading:
+    """Return how columns are read, as a caller gave it; None stands for guesses alone."""
+    if reading is not None and not isinstance(reading, Reading):
+        raise InputError(f'reading={reading!r} must be a Reading. Use reading=mm.Reading(decimal=","), say.')
+    return Reading() if reading is None else reading

@@ -11,7 +11,7 @@ import narwhals as nw
 from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
 from minmargin.data.objects import check_one_type_each, chunks_of, chunks_or_texts, how_to_derive, mixes_types
-from minmargin.data.reading import Reading
+from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Frame, Rows, count_rows
 from minmargin.data.schema import Column
 from minmargin.data.thousands import Points
@@ -58,7 +58,7 @@ def inspect(
     named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
     not_features = [name for name in named if name is not None]
     if y is None:
-        rows, _ = rows_and_labels(X, None, reading or Reading())
+        rows, _ = rows_and_labels(X, None, as_reading(reading))
         table = Table(rows, feature_columns(rows, features, not_features, reading), None)
     else:
         how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
@@ -183,7 +183,7 @@ def _other_columns(rows: Rows, features: Container[str], reading: Reading | None
     others = [name for name in others if name not in mixed]
     if not others:
         return strange
-    said = reading or Reading()
+    said = as_reading(reading)
     marks = Reading(decimal=said.decimal, thousands=said.thousands, missing=said.missing)
     columns = feature_columns(rows, others, (), marks) or ()
     # What is dropped was left as it stands in its file.

@@ -6,8 +6,10 @@ changes; they only never enter what is kept. The batch is therefore the one of a
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -92,12 +94,19 @@ class Exclusion:
         """
         values = _values_of(exclude, f"ids of column {column.name!r}")
         kind = read_as or column.kind
-        if kind == "number" and not (pa.types.is_decimal(values.type) or pa.types.is_boolean(values.type)):
+        booleans = pa.types.is_boolean(values.type)
+        if kind == "number" and column.type_name.startswith("Decimal") and not booleans:
+            return cls(column.name, _decimals(values, column))
+        if kind == "number" and not (pa.types.is_decimal(values.type) or booleans):
+            if _is_text(values.type) and column.type_name.startswith("Float"):
+                values = _floats(values, column)
             numbers = _whole_numbers(values)
             if numbers is None and not pa.types.is_floating(values.type):
                 raise _cannot_match(values, column.name, column.type_name)
             values = values if numbers is None else numbers
             return cls(column.name, pa.array(np.unique(values.to_numpy())))
+        if column.type_name == "Binary" and _is_text(values.type):
+            values = _from_base64(values, column)
         if kind == "text" and len(values) and not _is_text(values.type):
             raise _cannot_match(values, column.name, "texts")
         return cls(column.name, values)
@@ -261,6 +270,32 @@ def _as_array(exclude: Any) -> pa.Array:
         return pa.array(values)
     except OverflowError:
         return pa.array(values, pa.uint64())
+
+
+def _decimals(values: pa.Array, column: Column) -> pa.Array:
+    """Return numbers, or texts of them as our files have them, as decimals; their type is the narrowest that does."""
+    whole = None if pa.types.is_decimal(values.type) else _whole_numbers(values)
+    try:
+        found = [Decimal(each) for each in (values if whole is None else whole).to_pylist()]
+        return pa.array(found, None if found else pa.decimal128(38, 0))
+    except (ArithmeticError, TypeError, *_CONVERSION_ERRORS) as error:
+        raise _cannot_match(values, column.name, column.type_name) from error
+
+
+def _floats(texts: pa.Array, column: Column) -> pa.Array:
+    """Return the floats that texts are, as a CSV file has them."""
+    try:
+        return texts.cast(pa.float64())
+    except _CONVERSION_ERRORS:
+        raise _cannot_match(texts, column.name, column.type_name) from None
+
+
+def _from_base64(texts: pa.Array, column: Column) -> pa.Array:
+    """Return the bytes that texts stand for, as CSV and JSON files have them."""
+    try:
+        return pa.array([b64decode(each, validate=True) for each in texts.to_pylist()], pa.binary())
+    except ValueError:
+        raise _cannot_match(texts, column.name, "bytes") from None
 
 
 def _whole_numbers(values: pa.Array) -> pa.Array | None:

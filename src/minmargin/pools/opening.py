@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from minmargin.checks import check_count, rows_in_share
+from minmargin.checks import check_count, check_names, rows_in_share
 from minmargin.data.containers import (
     is_arrow_dataset,
     is_hub_dataset,
@@ -197,7 +197,7 @@ def match_pool(
     `exclude` holds values of the id column, or row numbers if there is none.
     """
     names = [features] if isinstance(features, str) else features
-    kept = [keep] if isinstance(keep, str) else list(keep)
+    kept = check_names("keep", keep)
     carried = list(dict.fromkeys([*([] if id_column is None else [id_column]), *kept]))
     matched = _match(open_pool(with_index(pool, id_column)), intake, features=names, carried=carried)
     _check_types(matched, intake, id_column)

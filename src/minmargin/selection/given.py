@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from minmargin.batch import Batch
 from minmargin.batch.excluded import resolve_excluded
+from minmargin.checks import check_choice, check_names
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
 from minmargin.data.containers import with_index
@@ -87,7 +88,8 @@ def select_from_probabilities(
     how = resolve_execution(**execution)
     if how.checkpoint is not None and random_state is None:
         random_state = seed_of(how.checkpoint)
-    kept = [keep] if isinstance(keep, str) else list(keep)
+    kept = check_names("keep", keep)
+    distinct = check_choice("distinct", distinct)
     others = kept if id_column is None else [id_column, *kept]
     probabilities, pool = with_index(probabilities, id_column), with_index(pool, id_column)
     source = Source.of(probabilities, base, features, columns, pool, others)

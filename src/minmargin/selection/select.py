@@ -121,6 +121,7 @@ def select(
             without picking. What looks wrong is warned of in any case.
     """
     chosen = resolve_strategy(strategy)
+    distinct = distinct_rows(distinct, chosen)
     n_models = check_count("n_models", n_models, least=0, usual=25)
     execution = resolve_execution(
         n_jobs=n_jobs,
@@ -169,6 +170,5 @@ def select(
         inspected(inspection)
     inspection.warn()
     committee = training.fit(n_models if chosen.needs == "members" else 0, execution)
-    distinct = distinct_rows(distinct, chosen)
     batch = committee.pick(matched, size, chosen, execution, distinct=distinct, id_column=id_column)
     return replace(batch, manifest={**batch.manifest, "inspection": inspection.to_dict()})

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.checks import check_choice
 from minmargin.errors import InputError, listing, nearest
 from minmargin.margins import ScoreName, top_two
 from minmargin.strategies.base import (
@@ -169,7 +170,8 @@ def distinct_rows(distinct: bool | None, strategy: Strategy) -> bool:
     A copy of a row mostly teaches a model nothing, and costs a label (docs/study.md). Chance alone is another matter:
     its batch is a sample, and often one to test on, in which copies count as often as they are met.
     """
-    return strategy.needs != "nothing" if distinct is None else bool(distinct)
+    distinct = check_choice("distinct", distinct)
+    return strategy.needs != "nothing" if distinct is None else distinct
 
 
 def check_strategy(strategy: Strategy, n_models: int, learner: str, *, probabilistic: bool) -> None:

@@ -45,6 +45,12 @@ def resolve_execution(**options: Unpack[ExecutionOptions]) -> Execution:
     """Return how work is to be carried out, or say what cannot be done; what a caller left out is as usual."""
     n_jobs = check_n_jobs(options.get("n_jobs", -1))
     device, checkpoint = check_device(options.get("device", "auto")), options.get("checkpoint")
+    progress = options.get("progress") or silent
+    if not callable(progress):
+        raise InputError(
+            f"progress={progress!r} must be a function of a stage, the units done and their total. Leave it out for "
+            "none."
+        )
     precision = options.get("precision", "float32")
     if precision != "float32":
         precision = check_precision(precision)
@@ -57,7 +63,7 @@ def resolve_execution(**options: Unpack[ExecutionOptions]) -> Execution:
             options.get("engine", "local"), options.get("address"), needs_gpu=device == "cuda"
         ),
         checkpoint=None if checkpoint is None else Path(checkpoint),
-        progress=options.get("progress", silent),
+        progress=progress,
     )
 
 
