@@ -80,8 +80,8 @@ def test_a_draw_counts_only_where_both_have_it():
     [
         ([0.5], [0.4], (0.1, -np.inf, np.inf, 1.0, 1)),  # one draw tells nothing of the spread
         ([np.nan], [0.4], (np.nan, np.nan, np.nan, np.nan, 0)),
+        ([0.5, 0.25], [0.5, 0.25], (0.0, 0.0, 0.0, 1.0, 2)),
         # Scores are counts of rows, so that a few equal differences tell no more than their sign does.
-        ([0.5, 0.25], [0.5, 0.25], (0.0, -np.inf, np.inf, 1.0, 2)),
         ([0.75, 0.5], [0.5, 0.25], (0.25, -np.inf, np.inf, 0.5, 2)),
         ([0.93, 0.91], [0.85, 0.83], (0.08, -np.inf, np.inf, 0.5, 2)),  # equal but for rounding
         ([0.75] * 5, [0.5] * 5, (0.25, -np.inf, np.inf, 0.0625, 5)),

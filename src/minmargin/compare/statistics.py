@@ -94,15 +94,16 @@ def paired_difference(
     freedom = np.maximum(bands.n_draws - 1, 1)
     told = bands.n_draws > 1
     # Scores are counts of test rows, so that a few draws come out alike by chance: then their spread tells nothing.
-    # What is left is that all have one sign, and of fewer than six that may be chance.
-    alike = told & (bands.deviation <= _ALIKE * np.maximum(np.abs(bands.mean), 1.0))
+    # What is left is that all have one sign, and of fewer than six that may be chance. Where there is no difference at
+    # all, nothing is claimed anyway.
+    alike = told & (bands.mean != 0) & (bands.deviation <= _ALIKE * np.maximum(np.abs(bands.mean), 1.0))
     by_sign = 0.5 ** (bands.n_draws - 1.0)
     told &= of_levels | ~(alike & (by_sign >= level))
     reach = np.where(told, special.stdtrit(freedom, 1 - level / 2) * bands.error, np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Where many draws all differ by the same amount, t is infinite, or 0 / 0 where they are equal.
         t = np.where(bands.mean == 0, 0.0, np.abs(bands.mean) / bands.error)
-    of_few = np.where(alike & (bands.mean != 0), by_sign, 1.0)
+    of_few = np.where(alike, by_sign, 1.0)
     p_value = np.where(told, 2 * special.stdtr(freedom, -t), np.where(bands.n_draws > 0, of_few, np.nan))
     return Difference(bands.mean, bands.mean - reach, bands.mean + reach, p_value, bands.n_draws)
 
