@@ -20,10 +20,8 @@ from minmargin.data.schema import Column, column_of, is_missing
 from minmargin.errors import ColumnError, not_unicode
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
-_PLAIN = {
-    str,
-    type(None),
-}  # nearly all columns of objects hold nothing else, and are not looked at value by value
+#: Nearly all columns of objects hold nothing else, and are not looked at value by value.
+_PLAIN = {str, type(None)}
 _LISTS = (list, tuple, np.ndarray)
 #: What comes of several kinds of values, and what is no kind of its own.
 _MENDS = (
