@@ -135,7 +135,7 @@ def test_a_wrong_cell_of_a_csv_is_named_by_its_column(files, capsys):
     assert files() == 1
     assert capsys.readouterr().err == (
         "minmargin: 'pool/part.csv' cannot be read as CSV (column 'b' holds 'n.a.' where a double was expected; a "
-        "missing one is left empty, or declared with --missing NAMES). Mend or remove the file; nothing was written.\n"
+        "missing one is left empty, or declared with --missing TEXTS). Mend or remove the file; nothing was written.\n"
     )
 
 

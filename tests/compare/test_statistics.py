@@ -13,6 +13,7 @@ from minmargin.compare.statistics import (
     Tally,
     adjust,
     area,
+    careful_difference,
     decide,
     join,
     paired_difference,
@@ -81,12 +82,7 @@ def test_a_draw_counts_only_where_both_have_it():
         ([0.5], [0.4], (0.1, -np.inf, np.inf, 1.0, 1)),  # one draw tells nothing of the spread
         ([np.nan], [0.4], (np.nan, np.nan, np.nan, np.nan, 0)),
         ([0.5, 0.25], [0.5, 0.25], (0.0, 0.0, 0.0, 1.0, 2)),
-        # Scores are counts of rows, so that a few equal differences tell no more than their sign does.
-        ([0.75, 0.5], [0.5, 0.25], (0.25, -np.inf, np.inf, 0.5, 2)),
-        ([0.93, 0.91], [0.85, 0.83], (0.08, -np.inf, np.inf, 0.5, 2)),  # equal but for rounding
-        ([0.75] * 5, [0.5] * 5, (0.25, -np.inf, np.inf, 0.0625, 5)),
-        ([0.75] * 6, [0.5] * 6, (0.25, 0.25, 0.25, 0.0, 6)),
-        ([0.5] * 6, [0.5] * 6, (0.0, 0.0, 0.0, 1.0, 6)),
+        ([0.75, 0.5], [0.5, 0.25], (0.25, 0.25, 0.25, 0.0, 2)),
     ],
 )
 def test_differences_where_a_t_test_has_no_answer(first, second, expected):
@@ -189,6 +185,20 @@ def test_slopes_are_those_of_a_fitted_line():
     np.testing.assert_allclose(slope(values, along), np.polyfit(along, values, 1)[0])
 
 
-def test_the_interval_of_a_mean_of_equal_scores_is_that_mean():
-    found = paired_difference([0.4, 0.4], [0.0, 0.0], of_levels=True)
-    assert (found.mean, found.low, found.high) == (0.4, 0.4, 0.4)
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([0.5, 0.25], [0.5, 0.25], (0.0, 0.0, 0.0, 1.0, 2)),
+        ([0.75, 0.5], [0.5, 0.25], (0.25, -np.inf, np.inf, 0.5, 2)),
+        ([0.93, 0.91], [0.85, 0.83], (0.08, -np.inf, np.inf, 0.5, 2)),  # equal but for rounding
+        ([0.75] * 5, [0.5] * 5, (0.25, -np.inf, np.inf, 0.0625, 5)),
+        ([0.75] * 6, [0.5] * 6, (0.25, 0.25, 0.25, 0.0, 6)),
+    ],
+)
+def test_a_few_draws_that_are_all_alike_tell_no_more_than_their_sign(first, second, expected):
+    np.testing.assert_allclose([float(part) for part in careful_difference(first, second)], expected)
+
+
+def test_draws_that_differ_are_told_as_by_a_t_test():
+    first, second = [0.8, 0.9, 0.85], [0.7, 0.84, 0.77]
+    assert careful_difference(first, second) == paired_difference(first, second)

@@ -23,7 +23,7 @@ _FORMULAS = [
     "-2+3",
     "@SUM(A1)",
     "\t=1",
-    "\r=1",
+    "\r=2",
     '=HYPERLINK("http://x","y")',
     "=cmd|' /C calc'!A0",
 ]

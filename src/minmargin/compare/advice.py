@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.compare.played import Line, Played
-from minmargin.compare.statistics import LEVEL, Difference, area, decide, paired_difference
+from minmargin.compare.statistics import LEVEL, Difference, area, careful_difference, decide
 from minmargin.compare.words import Words
 
 RANDOM = "random"
@@ -48,14 +48,14 @@ def beats_constant(played: Played) -> NDArray[np.bool_]:
     """
     if played.constant is None:
         return np.ones(played.scores.shape[:2], dtype=bool)
-    in_pairs = decide(paired_difference(played.scores, played.constant)) > 0
+    in_pairs = decide(careful_difference(played.scores, played.constant)) > 0
     return np.asarray(in_pairs | (played.scores.min(axis=-1) > np.nanmax(played.constant)))
 
 
 def _nothing_learned(played: Played, words: Words) -> str:
     """Return the sentence for models none of which beats the constant guess."""
     assert played.constant is not None
-    ahead = paired_difference(played.scores, played.constant)
+    ahead = careful_difference(played.scores, played.constant)
     line, size = np.unravel_index(int(ahead.mean.argmax()), ahead.mean.shape)
     cell = ahead.cell(int(line), int(size))
     sign = 1 if cell.mean > 0 else -1
@@ -191,8 +191,8 @@ def _height(played: Played, line: Line) -> float:
 def _no_difference(played: Played, first: Line, second: Line, size: int) -> bool:
     """Return whether two lines cannot be told apart, neither at one size nor over all of them."""
     heights = [played.of_line(line) for line in (first, second)]
-    here = paired_difference(*(height[size] for height in heights))
-    overall = paired_difference(*(area(height, played.sizes) for height in heights))
+    here = careful_difference(*(height[size] for height in heights))
+    overall = careful_difference(*(area(height, played.sizes) for height in heights))
     return bool(min(here.p_value, overall.p_value) >= LEVEL)
 
 

@@ -231,10 +231,7 @@ def _curves_of(one: Comparison) -> ShownTable:
     if played.constant is not None:
         without_batch[CONSTANT] = played.constant
     bands = join(
-        [
-            paired_difference(each, np.zeros_like(each), of_levels=True)
-            for each in (*without_batch.values(), played.scores)
-        ]
+        [paired_difference(each, np.zeros_like(each)) for each in (*without_batch.values(), played.scores)]
     )
     cells = [*((Line(name, 1), 0) for name in without_batch), *product(played.lines, played.sizes)]
     table = pa.table(

@@ -85,7 +85,7 @@ def _draw_scores(axes: Axes, played: Played, scoring: str, words: Words) -> None
     axes.axhline(before, color=COLORS["faint"], linewidth=0.9, zorder=1, label="before")
     for line in played.lines:
         scores = played.of_line(line)
-        band = paired_difference(scores, np.zeros_like(scores), of_levels=True)
+        band = paired_difference(scores, np.zeros_like(scores))
         color = COLORS[_stroke(line, played.lines).color]
         axes.fill_between(
             played.sizes, factor * band.low, factor * band.high, color=color, alpha=0.13, linewidth=0

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from minmargin.compare.results import CONSTANT, NONE, Outcome
-from minmargin.compare.statistics import Difference, paired_difference
+from minmargin.compare.statistics import Difference, careful_difference
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class Played(NamedTuple):
     def differences(self, pairs: Sequence[tuple[Line, Line]]) -> Difference:
         """Return (pairs, B) the paired differences of the first line of each pair to the second."""
         first, second = ([self.lines.index(pair[side]) for pair in pairs] for side in (0, 1))
-        return paired_difference(self.scores[first], self.scores[second])
+        return careful_difference(self.scores[first], self.scores[second])
 
 
 def schema_for(scorings: Sequence[str]) -> pa.Schema:

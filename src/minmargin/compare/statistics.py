@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 #: How often an interval misses, or one of a family of comparisons finds what is not there.
 LEVEL = 0.05
-_ALIKE = 1e-9  # differences of draws that differ by less are equal, but for rounding
+_ALIKE = 1e-6  # differences that differ by less are equal, but for rounding
 
 
 class Difference(NamedTuple):
@@ -26,8 +26,7 @@ class Difference(NamedTuple):
 
     Attributes:
         mean: over the draws that have both; NaN where none has.
-        low, high: the ends of the t interval; infinite where fewer than two draws, or a few that are all alike, leave
-            everything open.
+        low, high: the ends of the t interval; infinite where fewer than two draws leave everything open.
         p_value: of the two-sided paired t test; 1 where nothing can be told, NaN where nothing was measured.
         n_draws: how many pairs there are.
     """
@@ -79,12 +78,8 @@ def summarize(values: ArrayLike) -> Bands:
         return Bands(mean, deviation, deviation / np.sqrt(n_draws), n_draws)
 
 
-def paired_difference(
-    first: ArrayLike, second: ArrayLike, *, level: float = LEVEL, of_levels: bool = False
-) -> Difference:
+def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = LEVEL) -> Difference:
     """Return the mean difference of paired draws, with its 1 - level interval and the p-value against no difference.
-
-    With `of_levels`, it is the mean of scores and no difference (the second are zeros), and concludes nothing.
 
     >>> difference = paired_difference([0.80, 0.90, 0.85], [0.70, 0.84, 0.77])
     >>> print(f"{difference.mean:.2f} in {difference.low:.2f}..{difference.high:.2f}, p = {difference.p_value:.3f}")
@@ -93,19 +88,30 @@ def paired_difference(
     bands = summarize(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
     freedom = np.maximum(bands.n_draws - 1, 1)
     told = bands.n_draws > 1
-    # Scores are counts of test rows, so that a few draws come out alike by chance: then their spread tells nothing.
-    # What is left is that all have one sign, and of fewer than six that may be chance. Where there is no difference at
-    # all, nothing is claimed anyway.
-    alike = told & (bands.mean != 0) & (bands.deviation <= _ALIKE * np.maximum(np.abs(bands.mean), 1.0))
-    by_sign = 0.5 ** (bands.n_draws - 1.0)
-    told &= of_levels | ~(alike & (by_sign >= level))
     reach = np.where(told, special.stdtrit(freedom, 1 - level / 2) * bands.error, np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Where many draws all differ by the same amount, t is infinite, or 0 / 0 where they are equal.
+        # Draws that all differ by the same amount leave no doubt: t is infinite, or 0 / 0 where they are equal.
         t = np.where(bands.mean == 0, 0.0, np.abs(bands.mean) / bands.error)
-    of_few = np.where(alike, by_sign, 1.0)
-    p_value = np.where(told, 2 * special.stdtr(freedom, -t), np.where(bands.n_draws > 0, of_few, np.nan))
+    p_value = np.where(told, 2 * special.stdtr(freedom, -t), np.where(bands.n_draws == 1, 1.0, np.nan))
     return Difference(bands.mean, bands.mean - reach, bands.mean + reach, p_value, bands.n_draws)
+
+
+def careful_difference(first: ArrayLike, second: ArrayLike) -> Difference:
+    """Return the mean difference of paired draws, which may be so few that they are alike by chance.
+
+    Scores are counts of test rows, so that the differences of a few draws may come out the same: their spread then
+    tells nothing, and a t test would find no doubt. What is left is that all have one sign, and of fewer than six that
+    may be chance.
+
+    >>> careful_difference([0.80, 0.90], [0.70, 0.80]).p_value
+    array(0.5)
+    """
+    found = paired_difference(first, second)
+    alike = (found.n_draws > 1) & (found.mean != 0) & (found.high - found.low <= _ALIKE)
+    by_sign = 0.5 ** (found.n_draws - 1.0)
+    untold = alike & (by_sign >= LEVEL)
+    low, high = (np.where(untold, end, told) for end, told in ((-np.inf, found.low), (np.inf, found.high)))
+    return found._replace(low=low, high=high, p_value=np.where(untold, by_sign, found.p_value))
 
 
 def join(differences: Sequence[Difference]) -> Difference:
