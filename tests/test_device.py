@@ -255,7 +255,7 @@ def test_exact_scores_are_made_on_the_cpu_and_fast_ones_on_the_device(gpu, monke
     monkeypatch.setattr(type(committee.scorer), "screen", recorded)
     # Rows that a look tells too little of are scored exactly, which may be on the device, too.
     members = type(committee.scorer).each_member
-    
+
     def on_the_cpu(self: Any, X: Any, *, device: str) -> Any:
         return members(self, X, device="cpu")
 
