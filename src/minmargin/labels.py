@@ -202,8 +202,8 @@ def _refuse_strange(values: list[Any]) -> None:
     """Raise an error for labels that models could be trained on, and that no file can hold."""
     for row in {type(value): row for row, value in reversed(list(enumerate(values)))}.values():
         value = values[row]
-        if not isinstance(value, enum.Enum) and _fits_into_arrow(value):
-            continue
+        if np.ndim(value) or (not isinstance(value, enum.Enum) and _fits_into_arrow(value)):
+            continue  # several values a row are told of by their shape
         kind = type(value).__name__
         fix = "Use label.name" if isinstance(value, enum.Enum) else "Make labels strings"
         raise InputError(
