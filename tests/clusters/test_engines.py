@@ -250,14 +250,14 @@ def test_ray_is_asked_for_one_cluster_and_left_without_tasks(ray_cluster, commit
     )
 
     def work_long(number):
-        for _ in range(3000 if number else 0):  # one long sleep cannot be interrupted
+        for _ in range(600 if number else 0):  # one long sleep cannot be interrupted
             time.sleep(0.1)
         return number
 
     results = RayEngine().run(work_long, range(100))
     assert next(results) == 0
     results.close()  # as when the scan is interrupted
-    until = time.monotonic() + 60
+    until = time.monotonic() + 30
     while ray.available_resources().get("CPU") != ray.cluster_resources()["CPU"]:
         assert time.monotonic() < until, "tasks that nobody waits for go on"
         time.sleep(0.2)
