@@ -229,7 +229,11 @@ def test_other_types_are_named_as_features_and_are_carried_along(values: Any, na
     assert kept == [str(frame["t"][row]) for row in batch.rows]
 
 
-@pytest.mark.parametrize("place", [0, 1, 3], ids=["periods", "intervals", "uuids"])
+#: Arrow knows UUIDs since version 18; before, they are refused as ids.
+PLACES = {"periods": 0, "intervals": 1, **({"uuids": 3} if hasattr(pa, "uuid") else {})}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 def test_values_that_have_a_text_identify_rows(place: int) -> None:
     pool = FRAME.assign(t=OWN[place][0])
     first = pick(FRAME, pool, id_column="t")
@@ -273,6 +277,8 @@ def test_whole_numbers_of_128_bits_are_numbers() -> None:
     assert batch.to_arrow()["t"].to_pylist() == expected.to_arrow()["t"].to_pylist()
     assert pick(pl.DataFrame({"a": A}), wide, id_column="key").to_arrow()["id"].type == pa.int64()
     large = wide.with_columns(key=pl.lit(2**70, dtype=pl.Int128))
+    if large["key"].max() != 2**70:  # the oldest polars that is allowed makes another number of it
+        return
     assert refusal(lambda: pick(pl.DataFrame({"a": A}), large, id_column="key")) == (
         "Column 'key' is Int128, which cannot be read. Leave it out, or cast it to Float64 or String."
     )
