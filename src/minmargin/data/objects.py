@@ -54,8 +54,7 @@ def chunks_of(values: nw.Series[Any], what: str = "") -> pa.ChunkedArray:
     arrow = arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
     kind = arrow.type.value_type if pa.types.is_dictionary(arrow.type) else arrow.type
     if getattr(kind, "extension_name", "") in _AS_TEXTS:
-        texts = [None if is_missing(value) else str(value) for value in values.to_list()]
-        return pa.chunked_array([pa.array(texts, pa.string())])
+        return _as_texts(values)
     return arrow
 
 
@@ -64,8 +63,12 @@ def chunks_or_texts(values: nw.Series[Any]) -> pa.ChunkedArray:
     try:
         return chunks_of(values)
     except ColumnError:
-        texts = [None if is_missing(value) else str(value) for value in values.to_list()]
-        return pa.chunked_array([pa.array(texts, pa.string())])
+        return _as_texts(values)
+
+
+def _as_texts(values: nw.Series[Any]) -> pa.ChunkedArray:
+    texts = [None if is_missing(value) else str(value) for value in values.to_list()]
+    return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _as_numbers(values: nw.Series[Any]) -> pa.Array | None:
