@@ -64,6 +64,17 @@ def test_spark_is_given_pieces_in_several_runs(spark_cluster, committee, files, 
     assert_same(there, picked_here("min-margin"))
 
 
+def test_spark_does_several_pieces_in_a_task_and_each_once(spark_cluster):
+    def work(item):
+        from pyspark import TaskContext  # noqa: PLC0415 - only there
+
+        return item, TaskContext.get().partitionId()
+
+    found = dict(spark.SparkEngine(spark_cluster.engine).run(work, range(30)))
+    assert sorted(found) == list(range(30))
+    assert len(set(found.values())) == 8  # two executors of a core each, and four tasks for each
+
+
 class Losing:
     """An engine that loses a worker: the first that has scanned the second fragment, with what it found there."""
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 import minmargin as mm
 from minmargin.compute.cpu import llvm
+from minmargin.compute.cpu.reductions import add_margins
 from minmargin.compute.cpu.screen import LinearScreen
-from minmargin.compute.cpu.simd import add_margins
 from minmargin.compute.rounding import EXP_ERROR
 from minmargin.topb import Cut
 from soundness import SCORES, assert_keeps_what_belongs, linear_class_scores, links

@@ -16,24 +16,19 @@ from scipy import sparse
 
 from minmargin.compute.compiled import compiled
 from minmargin.compute.cpu.llvm import LANES
-from minmargin.compute.cpu.rounded import SPAN, Limits, RoundedModels, Seen
-from minmargin.compute.cpu.simd import (
-    GROUP,
-    SQUARE,
+from minmargin.compute.cpu.reductions import (
     add_margins,
     add_scores,
-    aligned,
+    count_sides,
     count_votes,
     doubtful,
-    gather,
     lowest_gap,
     lowest_margin,
     lowest_size,
-    multiply,
     roots,
-    squared_lengths,
-    turn,
 )
+from minmargin.compute.cpu.rounded import SPAN, Limits, RoundedModels, Seen
+from minmargin.compute.cpu.simd import GROUP, SQUARE, aligned, gather, multiply, squared_lengths, turn
 from minmargin.compute.reductions import (
     ENTROPY_GAP,
     HIGHEST_OF_MEAN,
@@ -298,31 +293,18 @@ def _reduce_votes(logits, n_models, n_outputs, logit_slope, lengths, work, reduc
     """
     doubt, in_doubt = work[:LANES], work[LANES : 2 * LANES]
     roots(lengths, logit_slope, doubt)
-    in_doubt[:] = _ZERO
     if n_outputs == 1:
-        reduced[:] = _ZERO
-        for k in range(n_models):
-            for i in range(LANES):
-                logit = logits[k * LANES + i]
-                in_doubt[i] += not abs(logit) > doubt[i]
-                reduced[i] += _ONE if logit > _ZERO else -_ONE
+        count_sides(logits, n_models, doubt, reduced, in_doubt)
+    else:
+        votes = work[2 * LANES : (2 + n_outputs) * LANES]
+        votes[:] = _ZERO
+        in_doubt[:] = _ZERO
         for i in range(LANES):
-            # A vote in doubt was counted for one class, and may have gone to the other.
-            reduced[i] = max(abs(reduced[i]) - in_doubt[i] - in_doubt[i], _ZERO) - _half_if(in_doubt[i])
-        return
-    votes = work[2 * LANES : (2 + n_outputs) * LANES]
-    votes[:] = _ZERO
+            doubt[i] += doubt[i]
+        count_votes(logits, n_models * n_outputs, n_outputs, doubt, votes, in_doubt)
+        lowest_gap(votes, n_outputs, n_outputs, False, reduced)
     for i in range(LANES):
-        doubt[i] += doubt[i]
-    count_votes(logits, n_models * n_outputs, n_outputs, doubt, votes, in_doubt)
-    lowest_gap(votes, n_outputs, n_outputs, False, reduced)
-    for i in range(LANES):
-        reduced[i] = max(reduced[i] - in_doubt[i], _ZERO) - _half_if(in_doubt[i])
-
-
-@compiled
-def _half_if(n_in_doubt):  # type: ignore[no-untyped-def]
-    return _HALF if n_in_doubt > _ZERO else _ZERO
+        reduced[i] = max(reduced[i] - in_doubt[i], _ZERO) - (_HALF if in_doubt[i] > _ZERO else _ZERO)
 
 
 @compiled

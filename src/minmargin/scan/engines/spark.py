@@ -23,6 +23,9 @@ _COLUMN = "content"
 # Pieces of work that are given out together. They all go to every worker, some hundred bytes each, and their results
 # are held here together. Those that come later know what came of the ones before.
 _AT_ONCE = 1 << 12
+# A task takes Spark some 50 ms besides its work, about as long as a fragment of a million rows. So a task does several
+# pieces, but no more than are lost with an executor without regret, and not so many that cores wait for the last one.
+_MOST_A_TASK, _TASKS_A_CORE = 4, 4
 
 
 def _run_at_once(session: Any, fn: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
@@ -38,11 +41,21 @@ def _run_at_once(session: Any, fn: Callable[[Item], Result], items: Sequence[Ite
 
     # The pieces go with the function: a range is in as many partitions as it is asked for at once. Rows that are made
     # here would be shuffled into them first, in a stage of its own, which takes half a second.
-    numbers = session.range(0, len(pieces), 1, len(pieces))
+    numbers = session.range(0, len(pieces), 1, number_of_tasks(session, len(pieces)))
     # All results at once: to fetch them one by one, Spark would work on one piece after the other.
     results = numbers.mapInArrow(work, f"{_COLUMN} binary").toArrow()
     for result in results[_COLUMN]:
         yield pickle.loads(result.as_py())  # noqa: S301 - see above
+
+
+def number_of_tasks(session: Any, n_pieces: int) -> int:
+    """Return in how many tasks so many pieces are done: one each, where the number of cores is not known."""
+    context = getattr(session, "sparkContext", None)  # Spark Connect has none
+    if context is None:
+        return n_pieces
+    # Cores of executors that have yet to be started are not among these, so that there may be many more.
+    wanted = _TASKS_A_CORE * context.defaultParallelism
+    return min(max(wanted, -(-n_pieces // _MOST_A_TASK)), n_pieces)
 
 
 def keep_libraries() -> None:
