@@ -15,7 +15,8 @@ from campaign.flowers import answers
 from campaign.told import ROUNDS, predicted
 from minmargin.campaign.changes import MEANINGS
 from minmargin.campaign.journal import Journal
-from minmargin.campaign.settings import Settings
+from minmargin.campaign.settings import SETTINGS, Settings
+from minmargin.cli.campaign import init_command
 from minmargin.cli.campaign_set import set_command
 
 FOLDS = (
@@ -144,6 +145,16 @@ def test_all_places_that_list_what_may_be_changed_list_all_of_it():
     for place in (row, said):
         assert set(re.findall(r"`(\w+)`", place)) == set(MEANINGS)
     assert {*re.findall(r"\w+", argument.help), "strategy_options"} - {"or"} == set(MEANINGS)
+
+
+def test_init_and_its_command_take_every_setting_and_the_docstring_explains_it():
+    explained = re.findall(r"^    (\w+): ", str(inspect.getdoc(Settings)), re.MULTILINE)
+    assert sorted(explained) == sorted(SETTINGS)
+    arguments = set(inspect.signature(mm.Campaign.init).parameters)
+    found_out = {"label_kind", "id_kind", "learner_folder"}
+    assert set(SETTINGS) - arguments == {*found_out, "seed"}
+    flags = {"reading", "strategy_options", "random_state"}  # which are called otherwise, or several
+    assert arguments - set(inspect.signature(init_command).parameters) == {*flags, "inspected"}
 
 
 def test_rounds_before_a_change_of_what_batches_carry_are_read_as_they_were_written(begin):

@@ -15,6 +15,8 @@ from minmargin.learners import Preprocess
 #: The sentence on a change: made of the value before, the one after, and the words "from round N on".
 Meaning: TypeAlias = Callable[[Any, Any, str], str]
 
+_KEY = "declaration"
+
 
 class Rule(NamedTuple):
     """Which values a setting takes, as JSON has them, and what they are called."""
@@ -48,17 +50,17 @@ def stays(
     rule: Rule, reason: str, *, may_move: bool = False, may_be_named: bool = False
 ) -> dict[str, Declaration]:
     """Declare a setting that stays as it is: the metadata of its field."""
-    return {"": Declaration(rule, reason=reason, may_move=may_move, may_be_named=may_be_named)}
+    return {_KEY: Declaration(rule, reason=reason, may_move=may_move, may_be_named=may_be_named)}
 
 
 def changes(rule: Rule, meaning: Meaning, *, of_training: bool = False) -> dict[str, Declaration]:
     """Declare a setting that may be changed between rounds: the metadata of its field."""
-    return {"": Declaration(rule, meaning=meaning, of_training=of_training)}
+    return {_KEY: Declaration(rule, meaning=meaning, of_training=of_training)}
 
 
 def declared(field: Field[Any]) -> Declaration:
     """Return what is declared of the setting in a field."""
-    (declaration,) = field.metadata.values()
+    declaration = field.metadata[_KEY]
     assert isinstance(declaration, Declaration)
     return declaration
 
