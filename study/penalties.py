@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from minmargin.compare.game import Game
-from minmargin.compare.results import NONE
+from minmargin.compare.outcome import NONE
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer
 from minmargin.execution import one_thread_each
 from minmargin.experiments.study.cells import N_LABELED, Task, deal, judge, sizes_of

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from minmargin.compare.results import NONE, Results
+from minmargin.compare.outcome import NONE
 from minmargin.experiments.paper.claims.measured import GaussianDraw, Place
+from minmargin.experiments.paper.results import Results
 
 SIZES = (10, 20, 40, 80, 160, 320)
 N_DRAWS = 8

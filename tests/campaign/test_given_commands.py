@@ -129,7 +129,7 @@ def test_errors_name_flags(run):
     assert run(*INIT[:1], "other", *INIT[2:], "--preprocess", "auto") == (
         1,
         "",
-        "minmargin: preprocess is of no use with --learner given, which trains nothing. Leave it out.\n",
+        "minmargin: --preprocess is of no use with --learner given, which trains nothing. Leave it out.\n",
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +13,11 @@ import pytest
 import minmargin as mm
 from campaign.flowers import answers
 from campaign.told import ROUNDS, predicted
+from minmargin.campaign.changes import MEANINGS
 from minmargin.campaign.journal import Journal
-from minmargin.campaign.settings import Settings
+from minmargin.campaign.settings import SETTINGS, Settings
+from minmargin.cli.campaign import init_command
+from minmargin.cli.campaign_set import set_command
 
 FOLDS = (
     "Accuracy is measured by 3 folds from now on (it was not before), unless there are held-out rows. What was "
@@ -124,6 +129,32 @@ def test_every_setting_can_be_changed_or_has_a_reason_why_not(begin):
         elif name != "format":
             with pytest.raises(mm.InputError, match=f"^{name} stays as it is\\. "):
                 campaign.set(**{name: value})
+
+
+def test_all_places_that_list_what_may_be_changed_list_all_of_it():
+    columns = (
+        Path(__file__)
+        .parents[2]
+        .joinpath("docs", "campaigns.md")
+        .read_text()
+        .partition("| may be changed |")[2]
+    )
+    row = columns.splitlines()[2].split("|")[1]
+    said = str(mm.Campaign.set.__doc__).partition("They are checked")[0]
+    argument = inspect.signature(set_command, eval_str=True).parameters["changes"].annotation.__metadata__[0]
+    for place in (row, said):
+        assert set(re.findall(r"`(\w+)`", place)) == set(MEANINGS)
+    assert {*re.findall(r"\w+", argument.help), "strategy_options"} - {"or"} == set(MEANINGS)
+
+
+def test_init_and_its_command_take_every_setting_and_the_docstring_explains_it():
+    explained = re.findall(r"^    (\w+): ", str(inspect.getdoc(Settings)), re.MULTILINE)
+    assert sorted(explained) == sorted(SETTINGS)
+    arguments = set(inspect.signature(mm.Campaign.init).parameters)
+    found_out = {"label_kind", "id_kind", "learner_folder"}
+    assert set(SETTINGS) - arguments == {*found_out, "seed"}
+    flags = {"reading", "strategy_options", "random_state"}  # which are called otherwise, or several
+    assert arguments - set(inspect.signature(init_command).parameters) == {*flags, "inspected"}
 
 
 def test_rounds_before_a_change_of_what_batches_carry_are_read_as_they_were_written(begin):

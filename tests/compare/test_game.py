@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import minmargin as mm
 from minmargin.compare.deals import Deal
 from minmargin.compare.game import Game
-from minmargin.compare.results import NONE
+from minmargin.compare.outcome import NONE
 from minmargin.compare.scoring import Accuracy, resolve_scoring
 from minmargin.compare.trainers import AnyTrainer, EstimatorTrainer, LogisticTrainer
 from minmargin.labeled import LabeledSet

@@ -1,4 +1,4 @@
-"""Settings that are changed between rounds: which may be, what each change means, and why the others may not.
+"""Settings that are changed between rounds; each is declared with what a change means, or why it stays.
 
 The journal is told first, with what held before. A process that is killed then leaves a change that was written down
 and never made, which does no harm: what the journal says of the rounds before it is true all the same. The next change
@@ -13,41 +13,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from minmargin.campaign.beginning import check_given_rounds, check_rounds
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Change
 from minmargin.campaign.learner import need_learner
 from minmargin.campaign.measuring import training_of
-from minmargin.campaign.settings import FILE, GIVEN, Settings, as_names, check_setting
+from minmargin.campaign.settings import FILE, GIVEN, SETTINGS, Settings, as_names, check_setting
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
-from minmargin.errors import InputError, listing, nearest, warn
+from minmargin.errors import InputError, nearest, warn
 from minmargin.files import LockError
 from minmargin.strategies import distinct_rows, resolve_strategy
 
-_ANOTHER = "Begin another campaign, with labeled.parquet of this one as its labeled rows."
-#: Why the other settings stay as they are.
-_FIXED = {
-    "pool": "Rows that were picked came from it. If rows have ids, files may be added where its path finds them.",
-    "label_column": "Labels that came back stand under this name.",
-    "label_kind": "Labels that came back are of this kind.",
-    "id_column": "Rows that were picked are known by it.",
-    "id_kind": "Rows that were picked are known by ids of this kind.",
-    "features": f"Batches hold these columns of the picked rows, and no others to learn from. {_ANOTHER}",
-    "learner": f"The curve would be of two learners. {_ANOTHER}",
-    "learner_folder": "It is where the learner's module lies. If that was moved, change settings.json.",
-    "preprocess": f"The curve would be of two learners. {_ANOTHER}",
-    "reading": f"Labeled rows would be read in two ways. {_ANOTHER}",
-    "seed": "Every round has its own from it, already.",
-    "held_out": f"Accuracies on other rows cannot be compared. {_ANOTHER}",
-}
-#: What may be changed in settings.json, since files may be moved.
-_MAY_MOVE = ("pool", "learner_folder")
-#: What may get a value there: a learner that was an object may be one by name from then on.
-_MAY_BE_NAMED = (("learner", None),)
-_OF_TRAINING = ("n_models", "bootstrap_fraction", "folds")
+#: What a change of each setting means that may be changed.
+MEANINGS = {name: each.meaning for name, each in SETTINGS.items() if each.meaning is not None}
 
 
 def change_settings(before: Settings, asked: Mapping[str, Any]) -> Settings:
@@ -57,11 +38,11 @@ def change_settings(before: Settings, asked: Mapping[str, Any]) -> Settings:
     it, where it was as usual before.
     """
     for name, value in asked.items():
-        if name in _FIXED:
-            raise InputError(f"{name} stays as it is. {_FIXED[name]}")
-        if name not in _MEANINGS:
-            raise InputError(f"There is no setting {name!r} to change.{nearest(name, _MEANINGS)}")
-        if before.given and name in _OF_TRAINING:
+        if name not in SETTINGS:
+            raise InputError(f"There is no setting {name!r} to change.{nearest(name, MEANINGS)}")
+        if name not in MEANINGS:
+            raise InputError(f"{name} stays as it is. {SETTINGS[name].reason}")
+        if before.given and SETTINGS[name].of_training:
             raise InputError(
                 f"{name} is of no use with learner={GIVEN!r}, which trains nothing. Leave it out."
             )
@@ -115,13 +96,14 @@ def take_in_edits(files: CampaignFolder, lock: Callable[[], AbstractContextManag
     edits = [
         Change(n_rounds, name, known[name], now[name])
         for name in now
-        if name not in _MAY_MOVE and known.get(name, now[name]) != now[name]
+        if not SETTINGS[name].may_move and known.get(name, now[name]) != now[name]
     ]
     for each in edits:
-        if each.name in _FIXED and (each.name, each.before) not in _MAY_BE_NAMED:
+        declared = SETTINGS[each.name]
+        if declared.reason and not (declared.may_be_named and each.before is None):
             raise InputError(
                 f"{str(path)!r} has {each.name}={json.dumps(each.after)}, and the campaign began with "
-                f"{json.dumps(each.before)}. Put it back. {_FIXED[each.name]}"
+                f"{json.dumps(each.before)}. Put it back. {declared.reason}"
             )
     _check_kinds(files)
     if not edits:
@@ -135,7 +117,7 @@ def take_in_edits(files: CampaignFolder, lock: Callable[[], AbstractContextManag
     by_hand = [
         each
         for each in edits
-        if each.name in _MEANINGS and written.get(each.name) != (each.before, each.after)
+        if each.name in MEANINGS and written.get(each.name) != (each.before, each.after)
     ]
     with suppress(LockError), lock():  # else whoever opens it next writes it down
         files.journal.add_changes(by_hand)
@@ -170,66 +152,9 @@ def changes_between(before: Settings, after: Settings, n_rounds: int) -> list[Ch
 def explain(changes: Sequence[Change]) -> tuple[str, ...]:
     """Return what each change means, in a sentence."""
     return tuple(
-        _MEANINGS[each.name](each.before, each.after, f"from round {each.round + 1} on") for each in changes
+        MEANINGS[each.name](each.before, each.after, f"from round {each.round + 1} on") for each in changes
     )
 
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _folds(before: int, after: int, _: str) -> str:
-    if after == 0:
-        return "Accuracy is not cross-validated any more."
-    were = f"{before} before" if before else "it was not before"
-    return (
-        f"Accuracy is measured by {after} folds from now on ({were}), unless there are held-out rows. What was "
-        "measured stays."
-    )
-
-
-def _audit(before: int, after: int, since: str) -> str:
-    if after == 0:
-        return f"No rows are drawn by chance {since} ({before:,} a round before)."
-    return f"{after:,} rows are drawn by chance {since} ({before:,} a round before), to measure the model by."
-
-
-def _keep(before: Sequence[str], after: Sequence[str], since: str) -> str:
-    carried = listing(after, most=20) if after else "no columns besides the features"
-    were = listing(before, most=20) if before else "none"
-    return f"Batches carry {carried} {since} ({were} before). Those that were written stay as they are."
-
-
-def _options(before: Mapping[str, Any], after: Mapping[str, Any], since: str) -> str:
-    new, old = (
-        ", ".join(f"{name}={value}" for name, value in each.items()) or "the usual ones"
-        for each in (after, before)
-    )
-    return f"The strategy's options are {new} {since} ({old} before)."
-
-
-def _distinct(_: bool | None, after: bool | None, since: str) -> str:
-    if after is None:
-        return f"Copies of picked rows are passed over {since} where features come with the probabilities."
-    return f"Copies of picked rows are {'passed over' if after else 'picked like other rows'} {since}."
-
-
-_Meaning: TypeAlias = Callable[[Any, Any, str], str]
-_MEANINGS: dict[str, _Meaning] = {
-    "batch_size": lambda before, after, since: f"A round picks {after:,} rows {since} ({before:,} before).",
-    "strategy": lambda before, after, since: f"Rows are picked by {after} {since} ({before} before).",
-    "strategy_options": _options,
-    "distinct": _distinct,
-    "keep": _keep,
-    "n_models": lambda before, after, since: f"{after:,} members are trained {since} ({before:,} before).",
-    "bootstrap_fraction": lambda before, after, since: (
-        f"A draw is {after:g} of each class {since} ({before:g} before)."
-    ),
-    "folds": _folds,
-    "audit": _audit,
-    "stop_hints": lambda _before, after, _since: (
-        "The status says when more labels hardly pay."
-        if after
-        else "The status does not say when more labels hardly pay."
-    ),
-}

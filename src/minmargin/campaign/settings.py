@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
-from minmargin.campaign.values import KINDS, Kind
+from minmargin.campaign.declaration import (
+    COLUMNS,
+    COLUMNS_OR_ONE,
+    COUNT,
+    FLAG,
+    FLAG_OR_NULL,
+    FRACTION,
+    KIND,
+    OPTIONS,
+    PATHS,
+    PREPROCESS,
+    READING,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE,
+    changes,
+    declared,
+    stays,
+)
+from minmargin.campaign.values import Kind
 from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing, nearest
 from minmargin.fields import parse_json
 from minmargin.files import write_json
-from minmargin.labeled import LARGEST_FRACTION
 from minmargin.learners import Preprocess
 from minmargin.pools import is_path
 from minmargin.pools.uris import is_uri, shown
@@ -25,13 +43,58 @@ FILE = "settings.json"
 #: The learner of a campaign that trains nothing: models elsewhere give probabilities in every round.
 GIVEN = "given"
 _FORMAT = 1
-# More would take all memory long before anything is picked.
-_MOST = 10**9
+_ANOTHER = "Begin another campaign, with labeled.parquet of this one as its labeled rows."
+
+
+# What a change means, where one sentence does not fit all values.
+
+
+def _folds(before: int, after: int, _: str) -> str:
+    if after == 0:
+        return "Accuracy is not cross-validated any more."
+    were = f"{before} before" if before else "it was not before"
+    return (
+        f"Accuracy is measured by {after} folds from now on ({were}), unless there are held-out rows. What was "
+        "measured stays."
+    )
+
+
+def _audit(before: int, after: int, since: str) -> str:
+    if after == 0:
+        return f"No rows are drawn by chance {since} ({before:,} a round before)."
+    return f"{after:,} rows are drawn by chance {since} ({before:,} a round before), to measure the model by."
+
+
+def _keep(before: Sequence[str], after: Sequence[str], since: str) -> str:
+    carried = listing(after, most=20) if after else "no columns besides the features"
+    were = listing(before, most=20) if before else "none"
+    return f"Batches carry {carried} {since} ({were} before). Those that were written stay as they are."
+
+
+def _options(before: Mapping[str, Any], after: Mapping[str, Any], since: str) -> str:
+    new, old = (
+        ", ".join(f"{name}={value}" for name, value in each.items()) or "the usual ones"
+        for each in (after, before)
+    )
+    return f"The strategy's options are {new} {since} ({old} before)."
+
+
+def _stop_hints(_: bool, after: bool, __: str) -> str:
+    return f"The status {'says' if after else 'does not say'} when more labels hardly pay."
+
+
+def _distinct(_: bool | None, after: bool | None, since: str) -> str:
+    if after is None:
+        return f"Copies of picked rows are passed over {since} where features come with the probabilities."
+    return f"Copies of picked rows are {'passed over' if after else 'picked like other rows'} {since}."
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a campaign was set up with.
+
+    Each setting is declared here alone, with the values that it takes, and with what a change of it between rounds
+    means, or why it stays as it is.
 
     Attributes:
         pool: the pool's files; a relative path begins at the campaign's folder.
@@ -60,28 +123,75 @@ class Settings:
         reading: what was said of how columns are read, as arguments of `Reading`; None: nothing.
     """
 
-    pool: tuple[str, ...]
-    label_column: str
-    label_kind: Kind
-    id_column: str | None
-    id_kind: Kind
-    features: str | tuple[str, ...]
-    keep: tuple[str, ...]
-    batch_size: int
-    strategy: str
-    strategy_options: dict[str, Any]
-    learner: str | None
-    n_models: int
-    bootstrap_fraction: float
-    preprocess: Preprocess
-    seed: int
-    held_out: bool
-    folds: int
-    learner_folder: str | None = None  # campaigns of earlier versions have none
-    distinct: bool | None = False  # as in those, whatever is usual by now
-    audit: int = 0
-    stop_hints: bool = False
-    reading: dict[str, Any] | None = None
+    pool: tuple[str, ...] = field(
+        metadata=stays(
+            PATHS,
+            "Rows that were picked came from it. If rows have ids, files may be added where its path finds them.",
+            may_move=True,
+        )
+    )
+    label_column: str = field(metadata=stays(TEXT, "Labels that came back stand under this name."))
+    label_kind: Kind = field(metadata=stays(KIND, "Labels that came back are of this kind."))
+    id_column: str | None = field(metadata=stays(TEXT_OR_NULL, "Rows that were picked are known by it."))
+    id_kind: Kind = field(metadata=stays(KIND, "Rows that were picked are known by ids of this kind."))
+    features: str | tuple[str, ...] = field(
+        metadata=stays(
+            COLUMNS_OR_ONE,
+            f"Batches hold these columns of the picked rows, and no others to learn from. {_ANOTHER}",
+        )
+    )
+    keep: tuple[str, ...] = field(metadata=changes(COLUMNS, _keep))
+    batch_size: int = field(
+        metadata=changes(
+            COUNT, lambda before, after, since: f"A round picks {after:,} rows {since} ({before:,} before)."
+        )
+    )
+    strategy: str = field(
+        metadata=changes(
+            TEXT, lambda before, after, since: f"Rows are picked by {after} {since} ({before} before)."
+        )
+    )
+    strategy_options: dict[str, Any] = field(metadata=changes(OPTIONS, _options))
+    learner: str | None = field(
+        metadata=stays(TEXT_OR_NULL, f"The curve would be of two learners. {_ANOTHER}", may_be_named=True)
+    )
+    n_models: int = field(
+        metadata=changes(
+            COUNT,
+            lambda before, after, since: f"{after:,} members are trained {since} ({before:,} before).",
+            of_training=True,
+        )
+    )
+    bootstrap_fraction: float = field(
+        metadata=changes(
+            FRACTION,
+            lambda before, after, since: f"A draw is {after:g} of each class {since} ({before:g} before).",
+            of_training=True,
+        )
+    )
+    preprocess: Preprocess = field(
+        metadata=stays(PREPROCESS, f"The curve would be of two learners. {_ANOTHER}")
+    )
+    seed: int = field(metadata=stays(WHOLE, "Every round has its own from it, already."))
+    held_out: bool = field(metadata=stays(FLAG, f"Accuracies on other rows cannot be compared. {_ANOTHER}"))
+    folds: int = field(metadata=changes(COUNT, _folds, of_training=True))
+    learner_folder: str | None = field(
+        default=None,  # campaigns of earlier versions have none
+        metadata=stays(
+            TEXT_OR_NULL,
+            "It is where the learner's module lies. If that was moved, change settings.json.",
+            may_move=True,
+        ),
+    )
+    distinct: bool | None = field(
+        default=False,  # as in those, whatever is usual by now
+        metadata=changes(FLAG_OR_NULL, _distinct),
+    )
+    audit: int = field(default=0, metadata=changes(COUNT, _audit))
+    stop_hints: bool = field(default=False, metadata=changes(FLAG, _stop_hints))
+    reading: dict[str, Any] | None = field(
+        default=None, metadata=stays(READING, f"Labeled rows would be read in two ways. {_ANOTHER}")
+    )
 
     @property
     def read_as(self) -> Reading:
@@ -173,8 +283,8 @@ class Settings:
         return cls(**values)
 
 
-#: The names of all settings.
-SETTINGS = tuple(field.name for field in fields(Settings))
+#: What is declared of each setting.
+SETTINGS = {each.name: declared(each) for each in fields(Settings)}
 
 
 def pool_paths(pool: Any, folder: Path) -> tuple[str, ...]:
@@ -207,94 +317,32 @@ def _from(folder: Path, path: str) -> str:
 
 def _check(found: dict[str, Any], path: Path) -> None:
     """Raise an error unless the file has each setting once, of the right type."""
-    names = SETTINGS
-    optional = {field.name for field in fields(Settings) if field.default is not MISSING}
-    unknown = [name for name in found if name not in names]
+    optional = {each.name for each in fields(Settings) if each.default is not MISSING}
+    unknown = [name for name in found if name not in SETTINGS]
     if unknown:
-        raise InputError(f"{str(path)!r} has an unknown setting {unknown[0]!r}.{nearest(unknown[0], names)}")
-    missing = [name for name in names if name not in found and name not in optional]
+        raise InputError(
+            f"{str(path)!r} has an unknown setting {unknown[0]!r}.{nearest(unknown[0], SETTINGS)}"
+        )
+    missing = [name for name in SETTINGS if name not in found and name not in optional]
     if missing:
         raise InputError(f"{str(path)!r} lacks {listing(missing)}. Put it back as it was.")
     for name, value in found.items():
-        fits, wanted = _RULES[name]
-        if not fits(value):
-            raise _wrong(path, name, value, wanted)
+        if not SETTINGS[name].rule.fits(value):
+            raise _wrong(path, name, value)
     if not found["features"] and found["learner"] != GIVEN:
-        raise _wrong(path, "features", found["features"], _RULES["features"][1])
+        raise _wrong(path, "features", found["features"])
 
 
 def check_setting(name: str, value: Any) -> None:
     """Raise an error unless a value is of the type that a setting has."""
-    fits, wanted = _RULES[name]
-    if not fits(value):
-        raise InputError(f"{name}={value!r} must be {wanted}.")
+    rule = SETTINGS[name].rule
+    if not rule.fits(value):
+        raise InputError(f"{name}={value!r} must be {rule.wanted}.")
 
 
-def _wrong(path: Path, name: str, value: Any, wanted: str) -> InputError:
+def _wrong(path: Path, name: str, value: Any) -> InputError:
+    wanted = SETTINGS[name].rule.wanted
     return InputError(f"{str(path)!r} has {name}={json.dumps(value)}, and {name} must be {wanted}.")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_count(value: Any) -> bool:
-    return _is_whole(value) and value <= _MOST
-
-
-def _is_fraction(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 < value <= LARGEST_FRACTION
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _is_reading(value: Any) -> bool:
-    try:
-        return isinstance(value, dict) and Reading(**value).describe() == value
-    except (InputError, TypeError):
-        return False
-
-
-_Rule: TypeAlias = tuple[Callable[[Any], bool], str]
-_TEXT: _Rule = (_is_text, "a text")
-_WHOLE: _Rule = (_is_whole, "a whole number >= 0")
-_COUNT: _Rule = (_is_count, f"a whole number from 0 to {_MOST:,}")
-_FLAG: _Rule = (lambda value: isinstance(value, bool), "true or false")
-_TEXT_OR_NULL: _Rule = (lambda value: value is None or _is_text(value), "a text or null")
-_KIND: _Rule = (lambda value: value in KINDS, f"one of {listing(KINDS)}")
-_RULES: dict[str, _Rule] = {
-    "reading": (
-        lambda value: value is None or _is_reading(value),
-        "an object of what Reading takes, or null",
-    ),
-    "pool": (lambda value: _is_texts(value) and bool(value), "a list of paths"),
-    "label_column": _TEXT,
-    "label_kind": _KIND,
-    "id_column": _TEXT_OR_NULL,
-    "id_kind": _KIND,
-    "features": (lambda value: _is_text(value) or _is_texts(value), "a list of columns, or one"),
-    "keep": (_is_texts, "a list of columns"),
-    "batch_size": _COUNT,
-    "strategy": _TEXT,
-    "strategy_options": (lambda value: isinstance(value, dict), "an object"),
-    "learner": _TEXT_OR_NULL,
-    "learner_folder": _TEXT_OR_NULL,
-    "n_models": _COUNT,
-    "bootstrap_fraction": (_is_fraction, f"a number above 0, up to {LARGEST_FRACTION:,}"),
-    "preprocess": (lambda value: value in get_args(Preprocess), f"one of {listing(get_args(Preprocess))}"),
-    "seed": _WHOLE,
-    "held_out": _FLAG,
-    "distinct": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
-    "folds": _COUNT,
-    "audit": _COUNT,
-    "stop_hints": _FLAG,
-}
 
 
 def as_names(names: Sequence[str] | str) -> tuple[str, ...]:

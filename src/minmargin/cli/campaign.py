@@ -36,11 +36,13 @@ from minmargin.cli.options import (
     MaybeLabelColumn,
     MaybeLabeledFiles,
     MaybePoolFiles,
+    NewClasses,
     NJobs,
     NModels,
     OwnLearner,
     Prefilter,
     PreprocessOption,
+    Replace,
     ReportImages,
     ReportOption,
     StrategyOption,
@@ -300,12 +302,8 @@ def add_labels_command(
     label_column: Annotated[
         str | None, typer.Option(help="The file's column of labels; default: the campaign's, or label.")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Change labels that differ from those added before.")
-    ] = False,
-    new_classes: Annotated[
-        bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
-    ] = False,
+    replace: Replace = False,
+    new_classes: NewClasses = False,
     learner: OwnLearner = None,
     n_jobs: NJobs = -1,
     device: DeviceOption = "auto",

@@ -25,7 +25,7 @@ from minmargin.cli.label_studio import (
     show_pulled,
     show_pushed,
 )
-from minmargin.cli.options import AsJson, OwnLearner, split
+from minmargin.cli.options import AsJson, NewClasses, OwnLearner, Replace, split
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.cli.shown import Columns, ImageColumn, Question, TextColumn
@@ -117,12 +117,8 @@ def push_command(
 @campaign_app.command("pull", epilog="Example:\n\n  minmargin campaign pull cards")
 def pull_command(
     folder: Folder,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Change labels that differ from those added before.")
-    ] = False,
-    new_classes: Annotated[
-        bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
-    ] = False,
+    replace: Replace = False,
+    new_classes: NewClasses = False,
     learner: OwnLearner = None,
     insecure: Insecure = False,
     as_json: AsJson = False,

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from minmargin.cli.app import app
-from minmargin.cli.completion import complete_device
 from minmargin.cli.interruption import in_folder, interruption
 from minmargin.cli.options import (
     BootstrapFraction,
@@ -21,6 +20,7 @@ from minmargin.cli.options import (
     LabeledFiles,
     LearnerOption,
     LearnerOptions,
+    NetworkDevice,
     NModels,
     PreprocessOption,
     batch_size_of,
@@ -117,10 +117,7 @@ def compare_command(
     preprocess: PreprocessOption = None,
     seed: Annotated[int | None, typer.Option(help="Repeats a comparison; its settings record it.")] = None,
     n_jobs: Annotated[int, typer.Option(help="Draws that are played at a time; -1 uses all cores.")] = -1,
-    device: Annotated[
-        str,
-        typer.Option(help="Where networks are trained: auto, cpu or cuda.", autocompletion=complete_device),
-    ] = "auto",
+    device: NetworkDevice = "auto",
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print advice, settings, curves and differences as JSON, for machines."),

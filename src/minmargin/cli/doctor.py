@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from minmargin.cli.app import app
+from minmargin.cli.options import AsJson
 from minmargin.cli.show import make_console
 
 _WIDTH = 42  # of the column of names
@@ -17,7 +17,7 @@ _WIDTH = 42  # of the column of names
 
 @app.command("doctor", epilog="Example:\n\n  minmargin doctor --json")
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show versions, cores, GPU, extras and folders, and try a selection. Leaves with 1 if something is wrong."""
     from minmargin.cli.findings import Finding, examine  # noqa: PLC0415 - loads the data sets' registry and more

@@ -27,6 +27,7 @@ _MARK = re.compile(r"\b(decimal|thousands)=(?:'([^']*)'|\"([^\"]*)\")")
 # Columns or texts, each in quotes.
 _NAMED = re.compile(r"\b(drop|date|missing|category|number)=\[((?:'[^']*'(?:, )?)+)(?: and \d+ more)?\]")
 _STRATEGY = re.compile(r"\bstrategy='([\w-]+)'")
+_OF_NO_USE = re.compile(r"^\w+(?= is of no use with )")
 _NO_POOL = re.compile(r"\b([Ww])ith pool=None")
 # Where the flag has another name than the argument.
 _OTHER_FLAGS = {"unlabeled_ok": "--even-so", "random_state": "--seed"}
@@ -49,6 +50,8 @@ def with_flags(message: str) -> str:
     'Say which, with --date day=%m/%d/%Y. Declare it with --missing TEXTS.'
     >>> with_flags("With pool=None, -1 stands for no label.")
     'Without --pool, -1 stands for no label.'
+    >>> with_flags("held_out is of no use with learner='given'. Leave it out.")
+    '--held-out is of no use with --learner given. Leave it out.'
     >>> with_flags("Use missing=['?', 'not known'], or drop=['age'].")
     "Use --missing '?,not known', or --drop age."
     >>> with_flags("If they are, use decimal=',' and thousands=' '.")
@@ -65,7 +68,7 @@ def with_flags(message: str) -> str:
         if any(start < found.start() < end for start, end in quoted):
             return found[0]
         name, relation, _, value, alone = found.groups(default="")
-        flag = _OTHER_FLAGS.get(name, "--" + (name or alone).replace("_", "-"))
+        flag = _OTHER_FLAGS.get(name) or _flag(name or alone)
         if value == "False":
             return flag.replace("--", "--no-", 1)
         value = "" if value == "True" else value.replace("[...]", "TEXTS" if name == "missing" else "NAMES")
@@ -73,12 +76,16 @@ def with_flags(message: str) -> str:
 
     message = message.replace("such as n_estimators=", "such as --learner-option n_estimators=")
     message = _DATE.sub(_as_form, _NAMED.sub(_as_list, message))
-    message = _MARK.sub(_as_mark, message)
+    message = _OF_NO_USE.sub(lambda found: _flag(found[0]), _MARK.sub(_as_mark, message))
     message = _NO_POOL.sub(
         r"\1ithout --pool", message.replace("select(..., pool=None)", "select with pool=None")
     )
     quoted = [each.span() for each in _QUOTED.finditer(message)]
     return _with_strategy_options(_STRATEGY.sub(r"--strategy \1", _ARGUMENT.sub(spell, message)))
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _as_mark(found: re.Match[str]) -> str:

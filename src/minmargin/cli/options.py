@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -121,6 +120,15 @@ CheckpointFolder = Annotated[
     typer.Option(
         help="A folder for what was found so far: if the command is interrupted, the same one goes on."
     ),
+]
+NetworkDevice = Annotated[
+    str, typer.Option(help="Where networks are trained: auto, cpu or cuda.", autocompletion=complete_device)
+]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Change labels that differ from those added before.")
+]
+NewClasses = Annotated[
+    bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")]
 
@@ -277,32 +285,3 @@ def preprocess_for(choice: PreprocessChoice | None, learner: str) -> Any:
     if choice is not None:
         return choice.value
     return "none" if learner in {"text", "given"} or is_reference(learner) else "auto"
-
-
-_UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-def parse_draws(text: str) -> range:
-    """Return the draws that FIRST:END or a number of draws stands for.
-
-    >>> parse_draws("5"), parse_draws("2:4")
-    (range(0, 5), range(2, 4))
-    """
-    found = re.fullmatch(r"(?:(\d+):)?(\d+)", text)
-    if found is None or int(found[1] or 0) >= int(found[2]):
-        raise InputError(
-            f"--draws {text} must be a number of draws, or a first draw and an end, such as 0:50."
-        )
-    return range(int(found[1] or 0), int(found[2]))
-
-
-def parse_seconds(text: str) -> float:
-    """Return the seconds of a time such as 90s, 9m or 2h.
-
-    >>> parse_seconds("90s"), parse_seconds("1.5m")
-    (90.0, 90.0)
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if found is None:
-        raise InputError(f"--time-limit {text} must be a number with s, m or h, such as 90s, 9m or 2h.")
-    return float(found[1]) * _UNITS[found[2]]

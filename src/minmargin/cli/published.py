@@ -11,7 +11,8 @@ import typer
 from minmargin.checks import check_n_jobs
 from minmargin.cli.app import app
 from minmargin.cli.interruption import in_folder, interruption
-from minmargin.cli.options import parse_draws, parse_seconds, split
+from minmargin.cli.options import split
+from minmargin.cli.playing import DataDir, PlayedAsJson, TimeLimit, parse_draws, parse_seconds, show_packed
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.errors import InputError
@@ -51,16 +52,12 @@ def published_command(
         str | None,
         typer.Option(metavar="FIRST:END", help="Which draws: 0:5 are five, and so is 5. Default: 10."),
     ] = None,
-    time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When to end, such as 90s, 9m or 2h.")
-    ] = None,
+    time_limit: TimeLimit = None,
     n_jobs: Annotated[int, typer.Option(help="How many processes play; -1 uses all cores.")] = -1,
     packed: Annotated[Path, typer.Option(help="The folder of the packed sets.")] = Path(".published-data"),
     pack: Annotated[bool, typer.Option("--pack", help="Pack the sets from their files, and leave.")] = False,
-    data_dir: Annotated[Path | None, typer.Option(help="The folder that has the sets, for --pack.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was played and where it is as JSON, for machines.")
-    ] = False,
+    data_dir: DataDir = None,
+    as_json: PlayedAsJson = False,
 ) -> None:
     """Play a published table again by its own rules, and write a page with theirs beside ours."""
     from joblib import effective_n_jobs  # noqa: PLC0415 - slow to import
@@ -74,14 +71,8 @@ def published_command(
     known = TABLES[check_name("table", table, tuple(TABLES))]
     named = split(problems)
     if pack:
-        paths = pack_rows(
-            packed, [check_name("set", each, known.sets) for each in named or known.sets], data_dir
-        )
-        n_bytes = sum(path.stat().st_size for path in paths)
-        if as_json:
-            typer.echo(json.dumps({"sets": [str(path) for path in paths], "bytes": n_bytes}, indent=2))
-        else:
-            console.print(f"Sets packed: {len(paths)} ({n_bytes / 2**20:.1f} MiB), in {packed}")
+        names = [check_name("set", each, known.sets) for each in named or known.sets]
+        show_packed("sets", pack_rows(packed, names, data_dir), packed, as_json=as_json)
         return
     wanted = Wanted(
         table,
@@ -98,7 +89,7 @@ def published_command(
             packed,
             out,
             n_jobs=effective_n_jobs(check_n_jobs(n_jobs)),
-            time_limit=None if time_limit is None else parse_seconds(time_limit),
+            time_limit=parse_seconds(time_limit),
             progress=silent if as_json else progress,
         )
     page = write_page(out, out / "published.md")

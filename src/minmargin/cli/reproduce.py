@@ -13,6 +13,7 @@ import typer
 from minmargin.cli.app import app
 from minmargin.cli.completion import complete_dataset, complete_experiment
 from minmargin.cli.interruption import in_folder, interruption
+from minmargin.cli.options import NetworkDevice
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.device import check_device
@@ -42,7 +43,7 @@ def reproduce_command(
         typer.Option(help="Only this dataset; may be given several times.", autocompletion=complete_dataset),
     ] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that has the data.")] = None,
-    device: Annotated[str, typer.Option(help="Where networks are trained: auto, cpu or cuda.")] = "auto",
+    device: NetworkDevice = "auto",
     workers: Annotated[int, typer.Option(min=1, help="How many draws are played at a time on CPUs.")] = 1,
     quick: Annotated[
         bool,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
 
 from minmargin.cli.app import app
+from minmargin.cli.options import AsJson
 from minmargin.cli.show import make_console
 from minmargin.cli.tables import show_table
 from minmargin.strategies import strategies
@@ -17,7 +17,7 @@ _SCORE = "score (lower is picked first)"
 
 @app.command("strategies", epilog="Example:\n\n  minmargin strategies --json")
 def strategies_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the strategies: name, meaning and cost."""
     entries = strategies()

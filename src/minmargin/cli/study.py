@@ -11,9 +11,9 @@ import typer
 
 from minmargin.checks import check_n_jobs
 from minmargin.cli.app import app
-from minmargin.cli.completion import complete_device
 from minmargin.cli.interruption import in_folder, interruption
-from minmargin.cli.options import parse_draws, parse_seconds, split
+from minmargin.cli.options import NetworkDevice, split
+from minmargin.cli.playing import DataDir, PlayedAsJson, TimeLimit, parse_draws, parse_seconds, show_packed
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.device import check_device
@@ -52,27 +52,20 @@ def study_command(
     draws: Annotated[
         str, typer.Option(metavar="FIRST:END", help="Which draws: 0:50 are fifty, and so is 50.")
     ] = "0:50",
-    time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When to end, such as 90s, 9m or 2h.")
-    ] = None,
+    time_limit: TimeLimit = None,
     n_jobs: Annotated[
         int, typer.Option(help="How many processes play, and share a GPU; -1 uses all cores.")
     ] = -1,
-    device: Annotated[
-        str,
-        typer.Option(help="Where networks are trained: auto, cpu or cuda.", autocompletion=complete_device),
-    ] = "auto",
+    device: NetworkDevice = "auto",
     packed: Annotated[Path, typer.Option(help="The folder of the packed problems.")] = Path(".study-data"),
     pack: Annotated[
         bool, typer.Option("--pack", help="Pack the problems from the files of their sets, and leave.")
     ] = False,
-    data_dir: Annotated[Path | None, typer.Option(help="The folder that has the sets, for --pack.")] = None,
+    data_dir: DataDir = None,
     page_only: Annotated[
         bool, typer.Option("--page", help="Play nothing: join the parts that are there, and write the page.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was played and where it is as JSON, for machines.")
-    ] = False,
+    as_json: PlayedAsJson = False,
 ) -> None:
     """Play every strategy on real problems, draw by draw, and write a page of what came out."""
     from joblib import effective_n_jobs  # noqa: PLC0415 - slow to import
@@ -95,12 +88,7 @@ def study_command(
         named = list(LARGE_PROBLEMS)
     if pack:
         names = check_problems(named or (*PROBLEMS, *LARGE_PROBLEMS))
-        paths = pack_problems(packed, names, data_dir)
-        n_bytes = sum(path.stat().st_size for path in paths)
-        if as_json:
-            typer.echo(json.dumps({"problems": [str(path) for path in paths], "bytes": n_bytes}, indent=2))
-        else:
-            console.print(f"Problems packed: {len(paths)} ({n_bytes / 2**20:.1f} MiB), in {packed}")
+        show_packed("problems", pack_problems(packed, names, data_dir), packed, as_json=as_json)
         return
     study = Study(
         check_problems(named or PROBLEMS),
@@ -119,7 +107,7 @@ def study_command(
                 out,
                 n_jobs=effective_n_jobs(check_n_jobs(n_jobs)),
                 device=check_device(device),
-                time_limit=None if time_limit is None else parse_seconds(time_limit),
+                time_limit=parse_seconds(time_limit),
                 progress=silent if as_json else progress,
             )
         told = {

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from minmargin.checks import check_count
+from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
+from minmargin.device import check_device
 from minmargin.execution import Progress, silent
 from minmargin.inspection import Inspection
 from minmargin.typing import DeviceLike, LabelsLike, LearnerLike, Preprocess, RowsLike, Seed, StrategyLike
@@ -89,31 +92,41 @@ def compare(
         progress: called with a stage, the draws done and their total.
         inspected: called with what was read of the table, before anything is played.
     """
-    from minmargin.compare.plan import Plan  # noqa: PLC0415 - few programs compare, and it imports scikit-learn
+    from minmargin.compare.plan import (  # noqa: PLC0415 - few programs compare, and it imports scikit-learn
+        Plan,
+        Wanted,
+        check_scorings,
+        check_strategies,
+        read_table,
+    )
     from minmargin.compare.run import run, scoring_of, seed_of  # noqa: PLC0415 - as above
 
     folder = None if out is None else Path(out)
-    plan = Plan.of(
-        X,
-        y,
-        classes=classes,
-        strategies=strategies,
+    scoring = scoring_of(folder) if scoring is None else scoring
+    random_state = seed_of(folder) if random_state is None else random_state
+    wanted = Wanted(
+        strategies=None if strategies is None else check_strategies(strategies),
+        scorings=None if scoring is None else check_scorings(scoring),
         batch_sizes=batch_sizes,
+        rounds=rounds,
         n_labeled=n_labeled,
         test_size=test_size,
-        n_draws=n_draws,
-        learner=learner,
-        n_models=n_models,
-        bootstrap_fraction=bootstrap_fraction,
-        scoring=scoring_of(folder) if scoring is None else scoring,
-        rounds=rounds,
-        features=features,
-        id_column=id_column,
-        preprocess=preprocess,
+        n_draws=check_count("n_draws", n_draws, least=2, usual=50),
+        n_models=check_count("n_models", n_models, least=0, usual=25),
+        foreseen=classes is not None,
         reading=reading,
-        random_state=seed_of(folder) if random_state is None else random_state,
-        device=device,
+        device=check_device(device),
     )
+    table = read_table(X, y, classes=classes, features=features, id_column=id_column, reading=reading)
+    training = Training.of(
+        table,
+        learner=learner,
+        bootstrap_fraction=bootstrap_fraction,
+        random_state=random_state,
+        preprocess=preprocess,
+    )
+    plan = Plan.of(wanted, table, training)
+    del table, training  # the plan has what is played, and a table may be large
     if folder is not None:
         plan.check_names("out=")
     if inspected is not None:

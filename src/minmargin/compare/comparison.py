@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 
 from minmargin.compare.advice import advise, beats_constant, listed, reference
 from minmargin.compare.leading import ACCURACY, most_common
+from minmargin.compare.outcome import CONSTANT, NONE
 from minmargin.compare.picture import Picture
 from minmargin.compare.played import Line, Played
-from minmargin.compare.results import CONSTANT, NONE
 from minmargin.compare.scoring import AVERAGE_PRECISION, is_share
 from minmargin.compare.shown import ShownTable, as_pandas, join_tables, show_curves, show_differences
 from minmargin.compare.statistics import adjust, decide, join, paired_difference

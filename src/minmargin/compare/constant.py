@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minmargin.compare.deals import Deal
-from minmargin.compare.results import CONSTANT, Outcome
+from minmargin.compare.outcome import CONSTANT, Outcome
 from minmargin.compare.scoring import Answers, Kind, Scoring
 from minmargin.errors import InputError
 

@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from minmargin.compare.advice import reference
+from minmargin.compare.outcome import CONSTANT
 from minmargin.compare.picture import Picture
 from minmargin.compare.played import Line, Played
-from minmargin.compare.results import CONSTANT
 from minmargin.compare.statistics import paired_difference
 from minmargin.compare.words import Words
 from minmargin.errors import InputError

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from minmargin.committee.committee import Committee
 from minmargin.committee.training import Training
 from minmargin.compare.deals import Deal, RowNumbers
-from minmargin.compare.results import NONE, Outcome
+from minmargin.compare.outcome import NONE, Outcome
 from minmargin.compare.scoring import Accuracy, Scoring
 from minmargin.compare.trainers import Trainer
 from minmargin.data.rows import take_rows

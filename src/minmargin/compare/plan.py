@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from minmargin.checks import check_count
 from minmargin.committee.training import Training
 from minmargin.compare.constant import rate_guess
 from minmargin.compare.game import Game, split_evenly
@@ -31,11 +30,11 @@ from minmargin.compare.split import Split, as_list, check_rounds
 from minmargin.compare.trainers import AnyTrainer, LogisticTrainer, Trainer
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
-from minmargin.device import Device, DeviceChoice, DeviceLike, check_device, resolve_device
+from minmargin.device import Device, DeviceChoice, resolve_device
 from minmargin.errors import InputError, listing, warn
 from minmargin.inspection import Inspection, Table, look_at
 from minmargin.labeled import LabeledSet
-from minmargin.learners import LogisticLearner, MLPLearner, Preprocess
+from minmargin.learners import LogisticLearner, MLPLearner
 from minmargin.learners.module import ModuleLearner
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.strategies import (
@@ -51,6 +50,37 @@ DEFAULT_STRATEGIES: tuple[StrategyName, ...] = ("spread", "min-margin", "margin"
 
 # What the results of a draw do not depend on.
 _BY_THE_WAY = {"n_draws", "n_pool", "class_counts", "leading", "positive"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `compare` was asked to play, checked as far as no table is needed for that.
+
+    Attributes:
+        strategies: None for those that are usual with the learner.
+        scorings: None for those that fit the table's classes.
+        batch_sizes: numbers or shares; None for sizes that fit the table.
+        rounds: one number or several.
+        n_labeled: how many rows are labeled from the start.
+        test_size: how many rows are for testing: a fraction of all, or a whole number.
+        n_draws: how often the table is dealt.
+        n_models: K.
+        foreseen: whether all classes are known from the start, by name.
+        reading: how columns are read.
+        device: where networks are trained.
+    """
+
+    strategies: tuple[Strategy, ...] | None
+    scorings: tuple[Accuracy | SklearnScoring, ...] | None
+    batch_sizes: Any
+    rounds: Any
+    n_labeled: Any
+    test_size: Any
+    n_draws: int
+    n_models: int
+    foreseen: bool
+    reading: Reading | None
+    device: DeviceChoice
 
 
 @dataclass(frozen=True)
@@ -76,68 +106,27 @@ class Plan:
     inspection: Inspection
 
     @classmethod
-    def of(
-        cls,
-        X: Any,
-        y: Any,
-        *,
-        classes: Any,
-        strategies: Any,
-        batch_sizes: Any,
-        n_labeled: Any,
-        test_size: Any,
-        n_draws: Any,
-        learner: Any,
-        n_models: Any,
-        bootstrap_fraction: float,
-        scoring: Any,
-        rounds: Any,
-        features: str | Sequence[str] | None,
-        id_column: str | None,
-        preprocess: Preprocess,
-        reading: Reading | None,
-        random_state: Any,
-        device: DeviceLike,
-    ) -> Plan:
-        """Return the plan for these arguments of `compare`, or say why it cannot work."""
-        given = None if strategies is None else _check_strategies(strategies)
-        asked = None if scoring is None else _check_scorings(scoring)
-        n_draws = check_count("n_draws", n_draws, least=2, usual=50)
-        n_models = check_count("n_models", n_models, least=0, usual=25)
-        on = check_device(device)
-        not_features = [] if id_column is None else [id_column]
-        how = {"classes": classes, "features": features, "not_features": not_features, "reading": reading}
-        partly = PartlyLabeled.if_so(X, y, **how)
-        table = LabeledSet.of(X, y, **how) if partly is None else partly.labeled
-        if partly is not None:
-            warn(f"{partly.n_unlabeled:,} of {partly.n_rows:,} rows have no label, and are left out.")
-        if id_column is not None:
-            _check_id_column(id_column, table)
-        scorings = _check_scorings(default_scorings(table)) if asked is None else asked
-        training = Training.of(
-            table,
-            learner=learner,
-            bootstrap_fraction=bootstrap_fraction,
-            random_state=random_state,
-            preprocess=preprocess,
-        )
-        chosen = _by_default(training) if given is None else given
+    def of(cls, wanted: Wanted, table: LabeledSet, training: Training) -> Plan:
+        """Return the plan for what is wanted, on this table and with this learner, or say why it cannot work."""
+        scorings = wanted.scorings or check_scorings(default_scorings(table))
+        chosen = wanted.strategies or _by_default(training)
+        n_draws, n_models = wanted.n_draws, wanted.n_models
         for strategy in chosen:
             probabilistic = training.learner.probabilistic
             check_strategy(strategy, n_models, training.learner.name, probabilistic=probabilistic)
-        inspection = look_at(Table.of(table, training.intake), None, reading)
+        inspection = look_at(Table.of(table, training.intake), None, wanted.reading)
         converted = _convert(training)
         split = Split.of(
             converted,
-            n_labeled=n_labeled,
-            test_size=test_size,
+            n_labeled=wanted.n_labeled,
+            test_size=wanted.test_size,
             bootstrap_fraction=training.bootstrap_fraction,
             seed=training.bootstrap.seeds.root,
             n_draws=n_draws,
-            foreseen=classes is not None,
+            foreseen=wanted.foreseen,
         )
-        sizes = split.check_batch_sizes(batch_sizes)
-        in_rounds = check_rounds(rounds, sizes)
+        sizes = split.check_batch_sizes(wanted.batch_sizes)
+        in_rounds = check_rounds(wanted.rounds, sizes)
         for strategy in chosen:  # its own settings may not fit a batch
             for size in {part for each in sizes for n in in_rounds for part in split_evenly(each, n)}:
                 strategy.shortlists(size)
@@ -151,7 +140,7 @@ class Plan:
             batch_sizes=sizes,
             n_models=n_models,
             bootstrap_fraction=training.bootstrap_fraction,
-            scorings=tuple(scorings),
+            scorings=scorings,
             distinct=None,
         )
         settings = {
@@ -166,15 +155,15 @@ class Plan:
             "n_models": n_models,
             "distinct": True,  # but for chance alone, as in `select`
             "bootstrap_fraction": training.bootstrap_fraction,
-            "preprocess": preprocess,
-            "reading": {} if reading is None else reading.describe(),
+            "preprocess": training.preprocess,
+            "reading": {} if wanted.reading is None else wanted.reading.describe(),
             **_describe_scorings([each.name for each in scorings], table),
-            **({} if classes is None else {"classes": [str(name) for name in table.classes.tolist()]}),
+            **({"classes": [str(name) for name in table.classes.tolist()]} if wanted.foreseen else {}),
             "seed": split.seed,
             **table.describe(),
         }
         games = _games(chosen, in_rounds, game)
-        return cls(split, games, n_draws, kind, _device(training, on), settings, inspection)
+        return cls(split, games, n_draws, kind, _device(training, wanted.device), settings, inspection)
 
     @property
     def rules(self) -> str:
@@ -207,29 +196,52 @@ class Plan:
         return [scoring.name for scoring in self.games[0].scorings]
 
 
-def _by_default(training: Training) -> list[Strategy]:
-    """Return the strategies that are played if none are named: those that the learner's class scores allow."""
-    return [
-        strategy
-        for strategy in map(resolve_strategy, DEFAULT_STRATEGIES)
-        if training.learner.probabilistic or not strategy.probabilistic
-    ]
+def read_table(
+    X: Any,
+    y: Any,
+    *,
+    classes: Any,
+    features: str | Sequence[str] | None,
+    id_column: str | None,
+    reading: Reading | None,
+) -> LabeledSet:
+    """Return the rows that have a label, with a warning if others have none."""
+    not_features = [] if id_column is None else [id_column]
+    how = {"classes": classes, "features": features, "not_features": not_features, "reading": reading}
+    partly = PartlyLabeled.if_so(X, y, **how)
+    table = LabeledSet.of(X, y, **how) if partly is None else partly.labeled
+    if partly is not None:
+        warn(f"{partly.n_unlabeled:,} of {partly.n_rows:,} rows have no label, and are left out.")
+    if id_column is not None:
+        _check_id_column(id_column, table)
+    return table
 
 
-def _check_strategies(strategies: Any) -> list[Strategy]:
-    chosen = [resolve_strategy(strategy) for strategy in as_list(strategies)]
+def check_strategies(strategies: Any) -> tuple[Strategy, ...]:
+    """Return the strategies that were asked for, each once."""
+    chosen = tuple(map(resolve_strategy, as_list(strategies)))
     if not chosen:
         raise InputError("strategies is empty. Name at least one; mm.strategies() lists them.")
     _refuse_repeated("strategies", [strategy.name for strategy in chosen])
     return chosen
 
 
-def _check_scorings(scoring: Any) -> list[Accuracy | SklearnScoring]:
-    chosen = [resolve_scoring(each) for each in as_list(scoring)]
+def check_scorings(scoring: Any) -> tuple[Accuracy | SklearnScoring, ...]:
+    """Return the scorings that were asked for, each once."""
+    chosen = tuple(map(resolve_scoring, as_list(scoring)))
     if not chosen:
         raise InputError("scoring is empty. Name at least one scorer, or leave it out.")
     _refuse_repeated("scoring", [each.name for each in chosen])
     return chosen
+
+
+def _by_default(training: Training) -> tuple[Strategy, ...]:
+    """Return the strategies that are played if none are named: those that the learner's class scores allow."""
+    return tuple(
+        strategy
+        for strategy in map(resolve_strategy, DEFAULT_STRATEGIES)
+        if training.learner.probabilistic or not strategy.probabilistic
+    )
 
 
 def _refuse_repeated(argument: str, names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.compare.results import CONSTANT, NONE, Outcome
+from minmargin.compare.outcome import CONSTANT, NONE, Outcome
 from minmargin.compare.statistics import Difference, careful_difference
 
 Floats = NDArray[np.float64]

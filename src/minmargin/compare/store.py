@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minmargin.compare.results import CONSTANT, SCHEMA, Results
+from minmargin.compare.outcome import CONSTANT
 from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
-from minmargin.files import make_folder, write_whole
+from minmargin.files import make_folder
 
 _RULES = b"minmargin rules"
 
@@ -95,21 +95,3 @@ def _rows_of(table: pa.Table) -> list[dict[str, Any]]:
 def _others(rules: str, known: str) -> str:
     """Return those of some rules that are not among others."""
     return "; ".join(rule for rule in rules.split("; ") if rule not in known.split("; ")) or "nothing more"
-
-
-def write_results(path: Path, results: Results) -> None:
-    """Write results as one small file."""
-    small = dict.fromkeys(("accuracy", "seconds"), "BYTE_STREAM_SPLIT")
-    dictionaries = [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)]
-    write_whole(
-        path,
-        lambda file: pq.write_table(
-            results.table.replace_schema_metadata(None),
-            file,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=dictionaries,
-            column_encoding=small,
-            store_schema=False,
-        ),
-    )

@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from minmargin.compare.game import Game
-from minmargin.compare.results import NONE, Results
+from minmargin.compare.outcome import NONE
 from minmargin.compare.trainers import LogisticTrainer
 from minmargin.errors import InputError
 from minmargin.experiments.paper.experiment import Experiment, Setting, SplitTable
 from minmargin.experiments.paper.reproduce import GAMES, NAMES, reproduce
+from minmargin.experiments.paper.results import Results
 from minmargin.experiments.paper.run import run
 
 SIZES = (5, 20)

@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minmargin.compare.results import SCHEMA, Outcome, Results
-from minmargin.compare.store import Store, write_results
+from minmargin.compare.outcome import Outcome
+from minmargin.compare.store import Store
 from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
 from minmargin.execution import Progress, out_of_reach
 from minmargin.experiments.paper.experiment import Experiment, Setting
+from minmargin.experiments.paper.results import SCHEMA, Results
 from minmargin.files import write_json
 from minmargin.manifest import describe_software
 
@@ -76,7 +77,7 @@ def run(
         done += len(task.draws)
         progress(experiment.name, done, total)
     results = Results.join(Results(stores[id(setting)].read(range(n_draws), SCHEMA)) for setting in settings)
-    write_results(out / f"{experiment.name}.parquet", results)
+    results.write(out / f"{experiment.name}.parquet")
     _describe(experiment, out, n_draws, time.perf_counter() - start if tasks else 0.0, on_gpu=on_gpu)
     return results
 

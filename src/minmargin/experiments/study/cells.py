@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from minmargin.compare.deals import Deal
 from minmargin.compare.game import Game, Picks
-from minmargin.compare.results import NONE
+from minmargin.compare.outcome import NONE
 from minmargin.compare.scoring import Answers, Scoring
 from minmargin.device import DeviceChoice
 from minmargin.experiments.study.metrics import METRICS

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from minmargin.compare.results import NONE
+from minmargin.compare.outcome import NONE
 
 Floats = NDArray[np.float64]
 

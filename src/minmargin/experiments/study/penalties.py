@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from minmargin.compare.results import NONE
+from minmargin.compare.outcome import NONE
 from minmargin.compare.statistics import Difference, paired_difference
 from minmargin.experiments.study.grid import Cell, Floats, Grid, mean_over_draws
 from minmargin.experiments.study.summary import Count, Estimate, estimate

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from minmargin.compare.results import NONE
+from minmargin.compare.outcome import NONE
 from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
 from minmargin.execution import Progress

@@ -14,10 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.compare.results import Curves
 from minmargin.compare.statistics import Difference, area, decide, paired_difference, slope, summarize
 from minmargin.experiments.paper.claims.base import Outcome, Verdict, combine, graded, unmeasured
 from minmargin.experiments.paper.claims.measured import Measured, Place
+from minmargin.experiments.paper.results import Curves
 
 Criterion: TypeAlias = Callable[[Curves], Verdict]
 Sizes: TypeAlias = Callable[[Sequence[int]], list[int]]

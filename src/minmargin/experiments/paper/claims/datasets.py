@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minmargin.compare.results import Curves
 from minmargin.compare.statistics import decide
 from minmargin.experiments.paper.claims.base import Claim, Outcome, Verdict, unmeasured
 from minmargin.experiments.paper.claims.criteria import (
@@ -20,6 +19,7 @@ from minmargin.experiments.paper.claims.criteria import (
     together,
 )
 from minmargin.experiments.paper.claims.measured import BENCHMARK, IMAGES, LARGE, Measured
+from minmargin.experiments.paper.results import Curves
 
 _MAIN_TEXT = ("min-margin", "margin", "random", "committee", "var-softmax", "mean-margin")
 _APPENDIX = ("balanced-margin", "k-centers", "random-margin-mix")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from minmargin.compare.results import Curves
 from minmargin.compare.statistics import LEVEL, decide, paired_difference
 from minmargin.experiments.paper.claims.base import Claim, Outcome, Verdict, combine, graded, unmeasured
 from minmargin.experiments.paper.claims.criteria import (
@@ -23,6 +22,7 @@ from minmargin.experiments.paper.claims.criteria import (
     together,
 )
 from minmargin.experiments.paper.claims.measured import GAUSSIAN, Floats, Measured
+from minmargin.experiments.paper.results import Curves
 
 _SHOWN = ("margin", "committee", "random", "mean-margin", "margin-of-mean", "true-margin")
 _ORACLE = "true-margin"

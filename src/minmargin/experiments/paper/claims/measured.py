@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from minmargin.compare.results import Curves, Results
 from minmargin.errors import InputError
+from minmargin.experiments.paper.results import Curves, Results
 
 Floats = NDArray[np.float64]
 

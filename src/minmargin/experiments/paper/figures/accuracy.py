@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minmargin.compare.results import Curves
 from minmargin.compare.statistics import paired_difference, summarize
 from minmargin.experiments.paper.claims.criteria import height, present
 from minmargin.experiments.paper.claims.measured import Measured, Place
@@ -24,6 +23,7 @@ from minmargin.experiments.paper.figures.style import (
     plotting,
     share_legend,
 )
+from minmargin.experiments.paper.results import Curves
 
 
 class Panel(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minmargin.compare.results import Curves
 from minmargin.experiments.paper.claims.measured import Floats, GaussianDraw
 from minmargin.experiments.paper.figures.accuracy import draw_accuracy
 from minmargin.experiments.paper.figures.style import ANY, STROKES, STYLE, Axes, Figure, plotting
+from minmargin.experiments.paper.results import Curves
 
 
 def gaussian_figure(draw: GaussianDraw, curves: Curves) -> Figure:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from minmargin.compare.results import Curves
 from minmargin.compare.statistics import area, decide, paired_difference, summarize, tally
 from minmargin.experiments.paper.claims import CLAIMS, Outcome, Verdict
 from minmargin.experiments.paper.claims.criteria import differences, every, height, points, present
 from minmargin.experiments.paper.figures import Panel
+from minmargin.experiments.paper.results import Curves
 
 _MARKS = {
     Outcome.HOLDS: "✔ holds",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.parquet as pq
 
-from minmargin.compare.results import NONE, Results
+from minmargin.compare.outcome import NONE
+from minmargin.experiments.paper.results import Results
 
 
 def row(strategy, batch_size, draw, accuracy, dataset="toy", variant="main"):

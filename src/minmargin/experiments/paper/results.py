@@ -13,25 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-#: The pseudo-strategy that picks nothing: how good the model is before any batch.
-NONE = "none"
-#: The pseudo-strategy of a model that says the same of every row.
-CONSTANT = "constant"
-
-
-class Outcome(NamedTuple):
-    """What a batch was worth: the scores after training with it, and the seconds that picking took."""
-
-    strategy: str
-    batch_size: int
-    scores: tuple[float, ...]
-    seconds: float
-
-    @property
-    def score(self) -> float:
-        """The first score, which is the only one where a single scoring is played."""
-        return self.scores[0]
-
+from minmargin.compare.outcome import NONE, Outcome
+from minmargin.files import write_whole
 
 _NAME = pa.dictionary(pa.int16(), pa.string())
 SCHEMA = pa.schema(
@@ -104,6 +87,23 @@ class Results:
         """Return several results as one, in their order."""
         tables = [part.table for part in parts] or [SCHEMA.empty_table()]
         return cls(pa.concat_tables(tables).unify_dictionaries().combine_chunks())
+
+    def write(self, path: Path) -> None:
+        """Write the results as one small file."""
+        small = dict.fromkeys(("accuracy", "seconds"), "BYTE_STREAM_SPLIT")
+        dictionaries = [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)]
+        write_whole(
+            path,
+            lambda file: pq.write_table(
+                self.table.replace_schema_metadata(None),
+                file,
+                compression="zstd",
+                compression_level=19,
+                use_dictionary=dictionaries,
+                column_encoding=small,
+                store_schema=False,
+            ),
+        )
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
