@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -178,24 +178,33 @@ class Game:
         size: int,
         execution: Execution,
     ) -> tuple[RowNumbers, float]:
-        """Return the rows that a strategy picks from a pool, and how many seconds that took.
-
-        Where copies are passed over, there may be too few rows. The places that are left are then filled by chance, as
-        whoever has the labels to spend would.
-        """
+        """Return the rows that a strategy picks from a pool, and how many seconds that took."""
         start = time.perf_counter()
-        candidates = MemoryPool(take_rows(deal.X, pool))
-        matched = committee.match(candidates)
-        distinct = distinct_rows(self.distinct, strategy)
-        pick = partial(committee.pick, matched, execution=execution)
-        try:
-            rows = pick(size, strategy, distinct=distinct).rows
-        except TooFewDistinctError as error:
-            rows = pick(error.n_distinct, strategy, distinct=distinct).rows
-            by_chance = pick(size, resolve_strategy("random"), distinct=False).rows
-            rest = by_chance[~np.isin(by_chance, rows)][: size - len(rows)]
-            rows = np.concatenate([rows, rest])
+        matched = committee.match(MemoryPool(take_rows(deal.X, pool)))
+
+        def pick(n_rows: int, by: Strategy, *, distinct: bool) -> RowNumbers:
+            return committee.pick(matched, n_rows, by, execution, distinct=distinct).rows
+
+        rows = fill_by_chance(
+            partial(pick, by=strategy, distinct=distinct_rows(self.distinct, strategy)),
+            partial(pick, by=resolve_strategy("random"), distinct=False),
+            size,
+        )
         return pool[rows], time.perf_counter() - start
+
+
+def fill_by_chance(
+    pick: Callable[[int], RowNumbers], by_chance: Callable[[int], RowNumbers], size: int
+) -> RowNumbers:
+    """Return the rows that a strategy picks; if too few are distinct, all of those, and then rows picked by chance.
+
+    So would whoever has the labels to spend.
+    """
+    try:
+        return pick(size)
+    except TooFewDistinctError as error:
+        found, random = pick(error.n_distinct), by_chance(size)
+        return np.concatenate([found, random[~np.isin(random, found)][: size - len(found)]])
 
 
 def split_evenly(size: int, rounds: int) -> list[int]:
