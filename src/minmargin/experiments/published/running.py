@@ -13,6 +13,7 @@ from minmargin.execution import Progress
 from minmargin.experiments.published.curves import Curve, Task, join_curves, read_curves, write_curve
 from minmargin.experiments.published.rows import load_rows
 from minmargin.experiments.published.tables import TABLES
+from minmargin.experiments.storing import check_rules
 from minmargin.experiments.working import Kind, work
 
 STAGE = "playing"
@@ -98,9 +99,8 @@ def plan(wanted: Wanted, folder: Path, curves: Sequence[Curve], out: Path) -> li
     sizes = _chosen("batch size", wanted.batch_sizes, tuple(table.sizes))
     known = tuple(dict.fromkeys(name for names in table.strategies.values() for name in names))
     strategies = _chosen("strategy", wanted.strategies, known)
-    _check_rules(
-        curves, {name: table.rules_of(load_rows(folder, name)) for name in problems}, table.name, out
-    )
+    by = [(curve.task.problem, curve.rules) for curve in curves if curve.task.table == table.name]
+    check_rules("Set", by, {name: table.rules_of(load_rows(folder, name)) for name in problems}, out)
     played = {curve.task for curve in curves}
     tasks = [
         Task(table.name, problem, learner, table.sizes[size], size, draw, strategy)
@@ -133,17 +133,6 @@ def _chosen(what: str, given: Sequence[_Name] | None, known: Sequence[_Name]) ->
         if each not in known:
             check_name(what, str(each), [str(one) for one in known])
     return given
-
-
-def _check_rules(curves: Sequence[Curve], rules: dict[str, str], table: str, out: Path) -> None:
-    """Raise an error if a set was played by other rules than these."""
-    for curve in curves:
-        problem = curve.task.problem
-        if curve.task.table == table and problem in rules and curve.rules != rules[problem]:
-            raise InputError(
-                f"Set {problem!r} was played by other rules in {str(out)!r} ({curve.rules}; now: {rules[problem]}). "
-                "Use another folder."
-            )
 
 
 def _kind(task: Task) -> Kind:

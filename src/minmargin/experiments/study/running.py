@@ -18,16 +18,11 @@ from minmargin.compare.results import NONE
 from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
 from minmargin.execution import Progress
+from minmargin.experiments.storing import check_rules
 from minmargin.experiments.study.cells import STAGES, Task, play, rules_of, settings_of, sizes_of
 from minmargin.experiments.study.facts import write_facts
 from minmargin.experiments.study.named import usual
-from minmargin.experiments.study.parts import (
-    check_rules,
-    join_parts,
-    read_results,
-    strategies_played,
-    write_part,
-)
+from minmargin.experiments.study.parts import join_parts, read_results, strategies_played, write_part
 from minmargin.experiments.study.problems import load_problem
 from minmargin.experiments.study.ways import can_be_played, make_way
 from minmargin.experiments.working import Kind, work
@@ -118,7 +113,8 @@ def run_study(
 def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: bool = False) -> list[Task]:
     """Return what is left to play, in order; `together` puts draws together that a GPU trains in one stack."""
     problems = {name: load_problem(folder, name) for name in study.problems}
-    check_rules(results, {name: rules_of(problem) for name, problem in problems.items()}, out)
+    rules = zip(results["problem"].to_pylist(), results["rules"].to_pylist(), strict=True)
+    check_rules("Problem", rules, {name: rules_of(problem) for name, problem in problems.items()}, out)
     played = strategies_played(results)
     tasks = []
     for name, problem in problems.items():
