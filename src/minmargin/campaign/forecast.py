@@ -37,7 +37,7 @@ from minmargin.tables import to_two_digits
 #: One point.
 GAIN = 0.01
 #: How often a forecast's interval should hold the truth.
-LEVEL = 0.8
+CONFIDENCE = 0.8
 #: A curve has three numbers: with fewer points than this, any curve fits.
 LEAST_POINTS = 4
 
@@ -99,7 +99,7 @@ class Forecast:
             low, high = to_two_digits(self.low), to_two_digits(self.high)
             return (
                 f"Forecast: about {to_two_digits(self.labels):,} more labels for one more point of accuracy "
-                f"({low:,} to {high:,}, {LEVEL:.0%} interval)."
+                f"({low:,} to {high:,}, {CONFIDENCE:.0%} interval)."
             )
         if self.far:
             return f"Forecast: one more point of accuracy takes more than {to_two_digits(self.low):,} more labels."
@@ -109,7 +109,7 @@ class Forecast:
         """Return all of it, ready for JSON."""
         return {
             "gain": GAIN,
-            "level": LEVEL,
+            "level": CONFIDENCE,
             "labels": self.labels,
             "low": self.low,
             "high": self.high,
@@ -144,7 +144,7 @@ def make_forecast(points: Sequence[Point], now: int) -> Forecast | None:
     misfits, never = _profile(labels / now, accuracies, weights)
     least = min(float(misfits.min()), never)
     scatter = max(1.0, least / (len(known) - 3))
-    most = least + scatter * NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2
+    most = least + scatter * NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
     fit = np.flatnonzero(misfits <= most)
     # If only curves fit that never gain a point, it takes more labels than any that were tried.
     low, high = (fit[0], fit[-1]) if len(fit) else (len(_SHARES) - 1, len(_SHARES) - 1)
