@@ -14,7 +14,7 @@ from minmargin.experiments.published.curves import Curve, Task, join_curves, rea
 from minmargin.experiments.published.rows import load_rows
 from minmargin.experiments.published.tables import TABLES
 from minmargin.experiments.storing import check_rules
-from minmargin.experiments.working import Kind, work
+from minmargin.experiments.working import Effort, work
 
 STAGE = "playing"
 
@@ -81,7 +81,7 @@ def run_table(
     n_played, refused = 0, []
     progress(STAGE, 0, len(tasks))
     do = partial(_play, folder=folder)
-    for task, done in work(tasks, do, kind_of=_kind, n_jobs=n_jobs, deadline=deadline):
+    for task, done in work(tasks, do, effort_of=_effort, n_jobs=n_jobs, deadline=deadline):
         if isinstance(done.gave, InputError):
             refused.append(f"{', '.join(map(str, task))}: {done.gave}")
             continue
@@ -135,8 +135,8 @@ def _chosen(what: str, given: Sequence[_Name] | None, known: Sequence[_Name]) ->
     return given
 
 
-def _kind(task: Task) -> Kind:
-    return Kind(task._replace(draw=0))
+def _effort(task: Task) -> Effort:
+    return Effort(task._replace(draw=0))
 
 
 def _play(task: Task, folder: Path) -> Curve:

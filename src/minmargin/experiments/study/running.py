@@ -25,7 +25,7 @@ from minmargin.experiments.study.named import usual
 from minmargin.experiments.study.parts import join_parts, read_results, strategies_played, write_part
 from minmargin.experiments.study.problems import load_problem
 from minmargin.experiments.study.ways import can_be_played, make_way
-from minmargin.experiments.working import Kind, work
+from minmargin.experiments.working import Effort, work
 from minmargin.manifest import Stopwatch
 
 STAGE = "playing"
@@ -95,7 +95,7 @@ def run_study(
     seconds: dict[str, dict[str, float]] = {}
     progress(STAGE, 0, n_asked)
     do = partial(_play, folder=folder, on_gpu=on_gpu)
-    for task, done in work(tasks, do, kind_of=_kind, n_jobs=n_jobs, deadline=deadline):
+    for task, done in work(tasks, do, effort_of=_effort, n_jobs=n_jobs, deadline=deadline):
         if isinstance(done.gave, InputError):
             draws = "draw " + ", ".join(map(str, task.draws))
             refused.append(f"{task.way}, {task.problem}, {task.n_labeled} labeled, {draws}: {done.gave}")
@@ -142,8 +142,8 @@ def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: 
     return sorted(tasks, key=lambda task: (task.draws[0], -amounts[task.problem], task.n_labeled))
 
 
-def _kind(task: Task) -> Kind:
-    return Kind((task.way, task.problem, task.n_labeled), len(task.draws))
+def _effort(task: Task) -> Effort:
+    return Effort((task.way, task.problem, task.n_labeled), len(task.draws))
 
 
 def _play(task: Task, folder: Path, *, on_gpu: bool) -> tuple[pa.Table, dict[str, float]]:
