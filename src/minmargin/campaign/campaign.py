@@ -50,7 +50,7 @@ from minmargin.learners.given import Values
 from minmargin.learners.reference import is_reference, learner_named
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
-from minmargin.selection.source import ColumnNames
+from minmargin.selection.scored_rows import ColumnNames
 from minmargin.typing import DeviceLike, LearnerLike, Preprocess, Seed, StrategyName
 
 
