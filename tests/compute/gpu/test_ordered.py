@@ -15,21 +15,13 @@ from random_networks import random_networks
 
 pytest.importorskip("torch")
 
-from minmargin.compute.gpu import looks, ordered
+from minmargin.compute.gpu import ordered
 from minmargin.compute.gpu.ordered import DeviceModels, OrderedLayers
 
 
 @pytest.fixture(autouse=True)
 def every_trip_pays(monkeypatch):
     monkeypatch.setattr(ordered, "_WORTH_A_TRIP", 0)
-
-
-@pytest.fixture(params=["Triton", "plain torch"])
-def way(request, monkeypatch):
-    if request.param == "plain torch":
-        monkeypatch.setattr(ordered, "has_triton", lambda _: False)
-    elif not looks.has_triton("cpu"):
-        pytest.importorskip("triton")
 
 
 def rows_of_all_sizes(rng, n, n_features, dtype):
