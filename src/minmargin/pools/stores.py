@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.errors import InputError, MissingExtraError, listing, missing_extra
 from minmargin.pools.uris import has_stray_slash, hide, scheme_of, shown, split_uri
 from minmargin.properties import cached_property
 
@@ -241,9 +241,7 @@ def _connect_fsspec(uri: str) -> tuple[Any, str]:
     try:
         import fsspec  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            f"{scheme_of(uri)}:// needs fsspec, which is not installed. Use pip install 'minmargin[fsspec]'."
-        ) from None
+        raise missing_extra(f"{scheme_of(uri)}:// needs fsspec", "fsspec") from None
     from pyarrow import fs  # noqa: PLC0415 - as above
 
     try:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.execution import Item, Result
 
 _COLUMN = "content"
@@ -60,9 +60,7 @@ def _pyspark() -> Any:
     try:
         import pyspark.sql  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            "engine='spark' needs pyspark, which is not installed. Use pip install 'minmargin[spark]'."
-        ) from None
+        raise missing_extra("engine='spark' needs pyspark", "spark") from None
     return pyspark.sql
 
 
