@@ -32,7 +32,7 @@ from sklearn.isotonic import IsotonicRegression
 import minmargin as mm
 from measuring import Report, Table, arguments_of, figure
 from minmargin.campaign.audit import Audit, mean_of, wilson
-from minmargin.campaign.forecast import GAIN, LEVEL, Forecast, Point, make_forecast
+from minmargin.campaign.forecast import CONFIDENCE, GAIN, Forecast, Point, make_forecast
 
 DATA = Path(__file__).parents[1] / ".study-data"
 SETS = ("ag-news", "covtype", "fashion-mnist")
@@ -185,7 +185,7 @@ def main() -> None:
         ["set", "repetitions", "seconds each", "accuracy", "error of the mean", "one round", "mean of three"],
     )
     forecasts = Table(
-        f"Forecasts: how often a {LEVEL:.0%} interval holds the truth",
+        f"Forecasts: how often a {CONFIDENCE:.0%} interval holds the truth",
         ["set", "by", "labels for one more point", "tell", "of these", "all", "interval, in the median"],
     )
     covered: list[bool] = []
@@ -226,9 +226,9 @@ def main() -> None:
         met=abs(float(np.mean(covered)) - 0.95) <= ENOUGH,
     )
     report.goal(
-        f"audit: forecasts that tell hold the truth at least {LEVEL:.0%} of the time",
+        f"audit: forecasts that tell hold the truth at least {CONFIDENCE:.0%} of the time",
         share(held),
-        met=bool(held) and float(np.mean(held)) >= LEVEL - ENOUGH,
+        met=bool(held) and float(np.mean(held)) >= CONFIDENCE - ENOUGH,
     )
     report.write()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from typing import Any, NamedTuple
 
-from measuring import Report, Table, arguments_of, figure, in_own_process
+from measuring import Report, Table, arguments_of, figure, select_once
 from pool_files import folder_for_pools, write_files
 
 LIMIT = 10**9
@@ -108,11 +108,11 @@ def inside_a_limit(report: Report, paths: list[str], large: Point) -> float:
         (1_000, "none", {}),
         (large.batch, "none", {}),
     ]
-    select_once(paths[:1], Point(0, N_FEATURES, ROW_GROUP, 1_000, -1))  # compiles the kernels
+    select_at(Point(0, N_FEATURES, ROW_GROUP, 1_000, -1), paths[:1])  # compiles the kernels
     peak, went_through = 0.0, True
-    for batch, limit, settings in cases:
+    for batch, limit, limits in cases:
         try:
-            found = select_once(paths, large._replace(batch=batch, n_jobs=-1), **settings)
+            found = select_at(large._replace(batch=batch, n_jobs=-1), paths, limits)
         except CalledProcessError as error:
             went_through = False
             table.rows.append([f"{batch:,}", limit, f"failed: {error.stderr.splitlines()[-1]}", "", "", ""])
@@ -150,7 +150,7 @@ def check_formula(report: Report, points: list[Point], folder: Path, known: tupl
         place.mkdir()
         width = point.features + point.kept
         paths = write_files(place, 1, point.rows, width, ".parquet", row_group=point.row_group)
-        found.append((point, select_once(paths, point)["peak"]))
+        found.append((point, select_at(point, paths)["peak"]))
         Path(paths[0]).unlink()
     errors = []
     for point, peak in found:
@@ -166,16 +166,10 @@ def check_formula(report: Report, points: list[Point], folder: Path, known: tupl
     )
 
 
-def select_once(paths: list[str], point: Point, **settings: Any) -> dict[str, float]:
+def select_at(point: Point, paths: list[str], limits: dict[str, Any] | None = None) -> dict[str, float]:
     """Return the peaks, seconds and rows of a selection in a process of its own."""
-    options = {
-        "--features": point.features,
-        "--batch-size": point.batch,
-        "--n-jobs": point.n_jobs,
-        "--keep": point.kept,
-    }
-    flat = [part for pair in options.items() for part in pair]
-    return in_own_process("one_selection.py", *paths, *flat, **settings)
+    options = {"batch_size": point.batch, "n_jobs": point.n_jobs, "keep": point.kept}
+    return select_once(paths, features=point.features, limits=limits, **options)
 
 
 if __name__ == "__main__":

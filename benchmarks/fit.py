@@ -14,8 +14,6 @@ either independent, the easiest case for any solver, or correlated with their ne
 
 from __future__ import annotations
 
-import statistics
-import time
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import minmargin as mm
-from measuring import Report, Table, arguments_of, figure, times
+from measuring import Report, Table, arguments_of, figure, take_turns, times
 
 N_MODELS = 25
 # rows, features, classes, scikit-learn fits that are timed
@@ -101,14 +99,7 @@ def measure(problem: tuple[int, int, int, int], *, correlated: bool, repeats: in
         "default": lambda: fit_each("default"),
         "optimum": lambda: fit_each("optimum", **OPTIMUM),
     }
-    taken: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(repeats):
-        for way, work in ways.items():
-            start = time.perf_counter()
-            work()
-            seconds = time.perf_counter() - start
-            taken[way].append(seconds if way == "minmargin" else seconds * N_MODELS / n_timed)
-    medians = {way: statistics.median(taken[way]) for way in taken}
+    found = take_turns(ways, repeats, warm_up=False)
     scorer = committee.scorer
     ours = [(scorer.member_weights[:, k].T, scorer.member_intercepts[k]) for k in range(n_timed)]
     differences = [
@@ -117,9 +108,8 @@ def measure(problem: tuple[int, int, int, int], *, correlated: bool, repeats: in
     ]
     converged = sum(model.n_iter_.max() < model.max_iter for model in models["default"])
     return Measured(
-        medians["minmargin"],
-        medians["default"],
-        medians["optimum"],
+        found.median("minmargin"),
+        *(found.median(way) * N_MODELS / n_timed for way in ("default", "optimum")),
         f"{converged}/{n_timed}",
         max(
             relative_gradient(X[drawn], y[drawn], model.coef_, model.intercept_)

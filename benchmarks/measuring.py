@@ -113,6 +113,15 @@ def in_own_process(script: str, *arguments: object, python: str = sys.executable
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def select_once(
+    pool: Iterable[str], *, features: int, limits: dict[str, Any] | None = None, **options: object
+) -> dict[str, float]:
+    """Return the peaks, seconds and rows of a selection in a process of its own, by `one_selection.py`."""
+    named = {"features": features, **options}
+    flat = [part for name, value in named.items() for part in (f"--{name.replace('_', '-')}", value)]
+    return in_own_process("one_selection.py", *pool, *flat, **(limits or {}))
+
+
 # --- the machine ----------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from measuring import Report, Table, arguments_of, figure, in_own_process, times
+from measuring import Report, Table, arguments_of, figure, select_once, times
 from pool_files import folder_for_pools, write_files
 
 N_FEATURES = 16
@@ -45,7 +45,9 @@ def add_kind(table: Table, kind: str, n_rows: int, folder: Path) -> None:
         smallest = whole[:1]
     jobs = [(smallest, 1_000), (whole, 1_000), (whole, n_rows // 20)]
     # The very first selection compiles the kernels, which takes memory that later ones do not.
-    found = [select_once(pool, batch_size) for pool, batch_size in [jobs[0], *jobs]][1:]
+    found = [
+        select_once(pool, features=N_FEATURES, batch_size=batch_size) for pool, batch_size in [jobs[0], *jobs]
+    ][1:]
     for (_, batch_size), result in zip(jobs, found, strict=True):
         table.rows.append(
             [
@@ -57,12 +59,6 @@ def add_kind(table: Table, kind: str, n_rows: int, folder: Path) -> None:
                 figure(result["seconds"]),
             ]
         )
-
-
-def select_once(pool: list[str], batch_size: int) -> dict[str, float]:
-    """Return the peak memory, seconds and rows of a selection in a process of its own."""
-    settings = ("--features", N_FEATURES, "--batch-size", batch_size)
-    return in_own_process("one_selection.py", *pool, *settings)
 
 
 if __name__ == "__main__":

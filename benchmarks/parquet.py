@@ -15,11 +15,11 @@ Peak memory is that of a process of its own which trains and selects, by VmHWM.
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from pyarrow import csv, feather
 
 import minmargin as mm
 from generated import labeled_set
-from measuring import Report, Table, Times, arguments_of, figure, in_own_process, times
+from measuring import Report, Table, Times, arguments_of, figure, select_once, take_turns, times
 from pool_files import folder_for_pools, write_files
 
 N_FEATURES = 32
@@ -169,16 +169,14 @@ def compare_speed(report: Report, name: str, paths: list[str], n_rows: int, repe
         assert read() == n_rows, way
     ways = {**pyarrow_ways, "minmargin": lambda: committee.select(paths, 1000, features=columns)}
     ways["minmargin"]()
-    wall: dict[str, list[float]] = {way: [] for way in ways}
     processor: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(repeats):
-        for way, work in ways.items():
-            gc.collect()
-            start, of_threads = time.perf_counter(), time.process_time()
-            work()
-            wall[way].append(time.perf_counter() - start)
-            processor[way].append(time.process_time() - of_threads)
-    found = Times(wall)
+
+    def work(way: str) -> None:
+        start = time.process_time()
+        ways[way]()
+        processor[way].append(time.process_time() - start)
+
+    found = take_turns({way: partial(work, way) for way in ways}, repeats, warm_up=False)
     best = found.fastest(pyarrow_ways)
     table = Table(
         f"{name}: {n_rows:,} rows of {N_FEATURES} float32 columns in {N_FILES} files",
@@ -205,7 +203,7 @@ def compare_memory(report: Report, paths: list[str]) -> float:
     table = Table("Peak memory of a whole selection", ["rows", "peak MB", "of the smallest", "seconds"])
     peaks: list[float] = []
     for chosen in (paths[:1], paths):
-        found = in_own_process("one_selection.py", *chosen, "--features", N_FEATURES)
+        found = select_once(chosen, features=N_FEATURES)
         peaks.append(found["peak"])
         table.rows.append(
             [

@@ -14,10 +14,9 @@ by a thousandth of it. Both are the worst of the timed draws.
 
 from __future__ import annotations
 
-import statistics
-import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import minmargin as mm
 from fit import make_problem
-from measuring import Report, Table, arguments_of, figure, times
+from measuring import Report, Table, arguments_of, figure, take_turns, times
 
 N_MODELS = 25
 ROUGH = 0.002
@@ -152,18 +151,10 @@ def measure(case: Case, *, repeats: int) -> tuple[dict[str, Way], str]:
                 LogisticRegression(**model.get_params()).fit(X[drawn], y[drawn]) for drawn in draws
             ]
 
-    taken: dict[str, list[float]] = {"minmargin": [], "rough": [], "scikit-learn": []}
-    for _ in range(repeats):
-        for way, seconds in taken.items():
-            start = time.perf_counter()
-            if way in learners:
-                train(way)
-            else:
-                fit_each()
-            n_fits = 1 if way in learners else N_MODELS / case.n_timed
-            seconds.append((time.perf_counter() - start) * n_fits)
+    ways = {**{way: partial(train, way) for way in learners}, "scikit-learn": fit_each}
+    taken = take_turns(ways, repeats, warm_up=False)
     found = {}
-    for way, seconds in taken.items():
+    for way in ways:
         if way in learners:
             scorer = made[way].scorer
             models = [
@@ -175,7 +166,8 @@ def measure(case: Case, *, repeats: int) -> tuple[dict[str, Way], str]:
             assess(X[drawn], y[drawn], *model, case.C) for drawn, model in zip(draws, models, strict=True)
         ]
         losses, gradients = zip(*assessed, strict=True)
-        found[way] = Way(statistics.median(seconds), max(gradients), list(losses))
+        n_fits = 1 if way in learners else N_MODELS / case.n_timed
+        found[way] = Way(taken.median(way) * n_fits, max(gradients), list(losses))
     ended = sum(model.n_iter_.max() < MOST_ITERATIONS for model in made["scikit-learn"])
     return found, f"{ended}/{case.n_timed}"
 

@@ -19,6 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ import numpy as np
 import bounds
 import generated
 import minmargin as mm
-from measuring import Report, Table, Times, arguments_of, figure, in_own_process, times
+from measuring import Report, Table, Times, arguments_of, figure, select_once, take_turns, times
 from minmargin.compute import Embedding, pick_apart
 from minmargin.device import resolve_device
 from minmargin.seeds import SeedTree
@@ -162,23 +163,6 @@ def smaller(problem: Problem, arguments: Any) -> Problem:
     return problem._replace(n_rows=int(problem.n_rows * QUICK), n_features=n_features)
 
 
-def take_turns(
-    select: dict[str, Callable[[], mm.Batch]], repeats: int
-) -> tuple[Times, Times, dict[str, mm.Batch]]:
-    """Return the seconds of whole selections, those of their passes, and the batches, after one round to warm up."""
-    batches = {way: work() for way, work in select.items()}
-    whole: dict[str, list[float]] = {way: [] for way in select}
-    passes: dict[str, list[float]] = {way: [] for way in select}
-    for _ in range(repeats):
-        for way, work in select.items():
-            gc.collect()
-            start = time.perf_counter()
-            batches[way] = work()
-            whole[way].append(time.perf_counter() - start)
-            passes[way].append(batches[way].manifest["seconds"]["scanning"])
-    return Times(whole), Times(passes), batches
-
-
 def mean_length(committee: mm.Committee, rows: np.ndarray) -> float:
     """Return the mean of |g| over some rows."""
     gradients = np.mean(list(committee.scorer.each_member(rows)), axis=0)
@@ -199,12 +183,16 @@ def add_pass(
     """Add a pool to the table; return how many times as fast the pass of `spread` is."""
     pool, some = pools
     columns = None if isinstance(pool, np.ndarray) else [f"f{i}" for i in range(problem.n_features)]
-    select = {
-        way: lambda way=way: committee.select(pool, BATCH, strategy=way, features=columns) for way in WAYS
-    }
-    whole, passes, batches = take_turns(select, repeats)
+    manifests: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+
+    def select(way: str) -> None:
+        manifests[way].append(committee.select(pool, BATCH, strategy=way, features=columns).manifest)
+
+    whole = take_turns({way: partial(select, way) for way in WAYS}, repeats)
+    # The first selections are to warm up.
+    passes = Times({way: [each["seconds"]["scanning"] for each in manifests[way][1:]] for way in WAYS})
     faster = passes.ratio(*WAYS)
-    exact = batches["spread"].manifest["rows_scored_exactly"]
+    exact = manifests["spread"][-1]["rows_scored_exactly"]
     table.rows.append(
         [
             problem.name,
@@ -336,14 +324,9 @@ def peaks(report: Report, arguments: Any) -> None:
 
 def peak_of(point: Point) -> float:
     """Return the peak of a selection in a process of its own."""
-    options = {
-        "--features": point.features,
-        "--classes": point.classes,
-        "--batch-size": point.batch,
-        "--strategy": "spread",
-    }
-    flat = [part for pair in options.items() for part in pair]
-    return float(in_own_process("one_selection.py", f"generated:{point.rows}", *flat)["peak"])
+    pool = [f"generated:{point.rows}"]
+    options = {"classes": point.classes, "batch_size": point.batch, "strategy": "spread"}
+    return select_once(pool, features=point.features, **options)["peak"]
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,6 +57,22 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def large_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take all work for large: screens look at every row first, and compiled kernels make all scores."""
     monkeypatch.setattr("minmargin.compute.models.SMALL_WORK", 0)
+
+
+@pytest.fixture
+def run_command(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line, and returns its exit code, what it printed, and its errors."""
+    from minmargin import cli  # noqa: PLC0415 - coverage begins after this file is imported
+
+    def run(*line: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["minmargin", *map(str, line)])
+        code = cli.run()
+        printed = capfd.readouterr()
+        return code, printed.out, printed.err
+
+    return run
 
 
 @pytest.fixture(params=["small work", "large work"])

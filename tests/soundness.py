@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minmargin import margins
-from minmargin.compute.kernels import LinearModels
+from minmargin.compute.kernels import LinearKernel
 from minmargin.topb import Cut
 
 #: The scores that a screen of members may be asked for, as the reference defines them.
@@ -22,7 +22,7 @@ SCORES = {
 
 def linear_class_scores(X, weights, intercepts, *, softmax=True):
     """Return (K, n, C): the canonical class scores of rows under K linear models."""
-    return LinearModels(weights, intercepts, softmax=softmax).class_scores(X)
+    return LinearKernel(weights, intercepts, softmax=softmax).class_scores(X)
 
 
 def links(score):

@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 
 #: Where a network is trained and rows are looked at.
 Device: TypeAlias = Literal["cpu", "cuda"]
@@ -41,9 +41,7 @@ def require_torch(purpose: str) -> Any:
     try:
         import torch  # noqa: PLC0415 - takes seconds to import, and is an extra
     except ImportError:
-        raise MissingExtraError(
-            f"{purpose} needs torch, which is not installed. Use pip install 'minmargin[torch]'."
-        ) from None
+        raise missing_extra(f"{purpose} needs torch", "torch") from None
     return torch
 
 

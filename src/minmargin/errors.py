@@ -53,6 +53,15 @@ class MissingExtraError(MinMarginError, ImportError):
     """An optional library is needed and is not installed."""
 
 
+def missing_extra(needs: str, extra: str) -> MissingExtraError:
+    """Return the error for a library that comes with an extra.
+
+    >>> str(missing_extra("Reports need jinja2", "report"))
+    "Reports need jinja2, which is not installed. Use pip install 'minmargin[report]'."
+    """
+    return MissingExtraError(f"{needs}, which is not installed. Use pip install 'minmargin[{extra}]'.")
+
+
 class DataWarning(UserWarning):
     """The data looks wrong, but a batch can still be picked."""
 

@@ -1,8 +1,9 @@
-"""Tables for people: headings and cells as aligned lines of text, or as HTML for a notebook."""
+"""Tables for people, as aligned lines of text or as HTML for a notebook; and numbers for them."""
 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 
 
@@ -32,3 +33,13 @@ def html_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def to_two_digits(value: float) -> int:
+    """Return a number of 1 or more, to two digits that count.
+
+    >>> to_two_digits(7), to_two_digits(387.2), to_two_digits(98_765)
+    (7, 390, 99000)
+    """
+    unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
+    return int(round(value / unit) * unit)

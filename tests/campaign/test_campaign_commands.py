@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from minmargin import cli
-
 X, y = load_iris(return_X_y=True)
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(tmp_path, monkeypatch, run_command):
     """Run a command line in a folder with labeled rows and a pool; return its code, output and errors."""
     monkeypatch.chdir(tmp_path)
     rows = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(row_id=[f"r{row}" for row in range(150)])
     rows.assign(y=y).iloc[::10].to_csv("labeled.csv", index=False)
     rows.to_parquet("pool.parquet")
-
-    def run(*line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["minmargin", "campaign", *line])
-        code = cli.run()
-        return code, *capsys.readouterr()
-
-    return run
+    return partial(run_command, "campaign")
 
 
 INIT = (

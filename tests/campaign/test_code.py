@@ -10,7 +10,6 @@ import pytest
 
 import minmargin as mm
 from campaign.flowers import TRUTH
-from minmargin import cli
 
 NAMED = "learners_of_somebody:make"
 REFUSED = (
@@ -68,10 +67,9 @@ def test_what_is_named_is_run(labels):
     assert [each.accuracy is None for each in campaign.status(n_jobs=1).rounds] == [False] * 3
 
 
-def test_the_command_line_names_it_in_what_comes_next(labels, monkeypatch, capsys):
+def test_the_command_line_names_it_in_what_comes_next(labels, run_command):
     def run(*line):
-        monkeypatch.setattr(sys, "argv", ["minmargin", "campaign", *line, "--n-jobs", "1"])
-        return cli.run(), *capsys.readouterr()
+        return run_command("campaign", *line, "--n-jobs", "1")
 
     Path("labels.csv").write_text("\n".join(["row_id,y", *map(",".join, labels.items())]))
     code, out, _ = run("add-labels", "flowers", "labels.csv", "--learner", NAMED)

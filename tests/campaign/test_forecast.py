@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 from scipy.stats import chi2
 
-from minmargin.campaign.forecast import GAIN, LEVEL, Curve, Forecast, Point, fit_curve, make_forecast
+from minmargin.campaign.forecast import CONFIDENCE, GAIN, Curve, Forecast, Point, fit_curve, make_forecast
 
 LABELS = (300, 400, 500, 600, 700, 800)
 CURVES = st.builds(Curve, st.floats(0.7, 0.99), st.floats(0.5, 6.0), st.floats(0.3, 0.9)).filter(
@@ -78,7 +78,7 @@ def test_the_interval_ends_where_the_best_curve_through_it_fits_too_badly(seed):
     found = make_forecast(points, now)
     least = misfit(found.labels)
     scatter = max(1.0, least / (len(points) - 3))
-    worst = least + scatter * chi2.ppf(LEVEL, 1)
+    worst = least + scatter * chi2.ppf(CONFIDENCE, 1)
     for end in (found.low, found.high):
         if end is not None:
             assert misfit(end) == pytest.approx(worst, rel=0.1)
@@ -91,7 +91,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     truth = labels_for_a_point(curve, now)
     made = [make_forecast(measured(curve, 2000, seed), now) for seed in range(200)]
     held = [each.low <= truth and (each.high is None or truth <= each.high) for each in made]
-    assert np.mean(held) >= LEVEL
+    assert np.mean(held) >= CONFIDENCE
     assert np.mean([each.tells for each in made]) > 0.5
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +12,6 @@ import pytest
 import minmargin as mm
 from campaign.flowers import TRUTH
 from campaign.told import CLASSES, ROUNDS, predicted
-from minmargin import cli
 
 INIT = (
     *("init", "told", "--learner", "given", "--classes", ",".join(CLASSES), "--pool", "pool/*.parquet"),
@@ -22,17 +21,11 @@ COLUMNS = ("--columns", "m0_*", "--columns", "m1_*")
 
 
 @pytest.fixture
-def run(here, monkeypatch, capsys):
+def run(here, run_command):
     """Run a command line in a folder with a pool and files of probabilities; return its code, output and errors."""
     for number, members in enumerate(ROUNDS, start=1):
         predicted(members).sample(frac=1, random_state=number).to_parquet(f"predicted-{number}.parquet")
-
-    def run(*line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["minmargin", "campaign", *line])
-        code = cli.run()
-        return code, *capsys.readouterr()
-
-    return run
+    return partial(run_command, "campaign")
 
 
 def write_labels(number: int) -> None:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,16 +53,9 @@ def _only_the_toy_and_no_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run_command: Run) -> Run:
     """Return a function that runs a command and returns its exit code, output and errors."""
-
-    def call(*line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["minmargin", "data", *line])
-        code = cli.run()
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+    return partial(run_command, "data")
 
 
 def put(folder: Path, **contents: bytes) -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from minmargin import cli
 from parsed_page import ParsedPage
 
 ROWS = np.random.default_rng(1).normal(size=(20, 2)).round(2)
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(tmp_path, monkeypatch, run_command):
     """Run `minmargin select` on a pool of 20 rows, each five times; return what is printed."""
     monkeypatch.chdir(tmp_path)
     labeled = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=["u", "v"])
@@ -26,10 +24,8 @@ def run(tmp_path, monkeypatch, capsys):
 
     def run(*more, batch_size=15):
         line = "select --labeled labeled.csv --label-column y --pool pool.csv --out batch.csv --n-models 3 --seed 0"
-        monkeypatch.setattr(sys, "argv", ["minmargin", *line.split(), "--batch-size", str(batch_size), *more])
-        code = cli.run()
-        told = capsys.readouterr()
-        return told.out if code == 0 else told.err
+        code, out, err = run_command(*line.split(), "--batch-size", batch_size, *more)
+        return out if code == 0 else err
 
     return run
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import shlex
 import signal
 import subprocess
@@ -17,6 +15,7 @@ import pytest
 
 from minmargin.execution import out_of_reach
 from minmargin_program import LOADING, main
+from pseudo_terminal import shown_by
 
 # The process interrupts itself when a module is first looked for, or when a function of ours has done its work: moments
 # that are the same on every machine.
@@ -199,18 +198,7 @@ main()
 
 
 def shown_on_terminal(*line: str) -> str:
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([sys.executable, "-c", _MARKING, *line], stdout=theirs, stderr=theirs) as program:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(ours, 65536)
-            except OSError:  # the other end is closed: the program has ended
-                break
-    os.close(ours)
-    assert program.returncode == 0
-    return shown.decode()
+    return shown_by([sys.executable, "-c", _MARKING, *line])
 
 
 def test_a_terminal_is_answered_before_anything_heavy_is_imported() -> None:

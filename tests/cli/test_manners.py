@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shlex
 import subprocess
@@ -22,6 +21,7 @@ from minmargin.cli.progress import progress_bars
 from minmargin.execution import silent
 from minmargin.learners import LEARNERS
 from minmargin.strategies import strategies
+from pseudo_terminal import shown_by
 
 PROGRAM = Path(sys.executable).with_name("minmargin")
 SELECT = shlex.split(
@@ -135,21 +135,10 @@ for line, environment in json.loads(sys.argv[1]):
 
 def on_terminal(*lines: tuple[list[str], dict[str, str]]) -> list[str]:
     """Return what each command shows on a terminal; the environment of one is that of those after it too."""
-    ours, theirs = pty.openpty()
     inherited = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
     variables = {**inherited, "TERM": "xterm-256color", "COLUMNS": "100"}
     command = [sys.executable, "-c", _COMMANDS, json.dumps(lines)]
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=variables) as program:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(ours, 65536)
-            except OSError:  # the other end is closed: the program has ended
-                break
-    os.close(ours)
-    assert program.returncode == 0
-    *each, _ = shown.decode().split("END OF COMMAND")
+    *each, _ = shown_by(command, variables).split("END OF COMMAND")
     return each
 
 

@@ -28,8 +28,8 @@ def predicted(tmp_path, monkeypatch):
     return members, vectors
 
 
-def select(minmargin, *options):
-    return minmargin(
+def select(run_command, *options):
+    return run_command(
         "select",
         "--probabilities",
         "predicted.parquet",
@@ -44,8 +44,10 @@ def select(minmargin, *options):
 
 
 @pytest.mark.parametrize("columns", [("m0_*", "m1_*"), ("m0_cat,m0_dog,m0_owl", "m1_cat,m1_dog,m1_owl")])
-def test_columns(predicted, minmargin, columns):
-    code, out, err = select(minmargin, "--columns", columns[0], "--columns", columns[1], "--id-column", "id")
+def test_columns(predicted, run_command, columns):
+    code, out, err = select(
+        run_command, "--columns", columns[0], "--columns", columns[1], "--id-column", "id"
+    )
     assert (code, err) == (0, "")
     expected = mm.select_from_probabilities(predicted[0], 9, random_state=4).rows.tolist()
     batch = pd.read_csv("b.csv")
@@ -57,10 +59,10 @@ def test_columns(predicted, minmargin, columns):
     assert out.startswith("Picked 9 of 300 rows by min-margin (2 members, no labeled set, seed 4)")
 
 
-def test_lists_features_and_a_report(predicted, minmargin):
+def test_lists_features_and_a_report(predicted, run_command):
     members, vectors = predicted
     code, _, err = select(
-        minmargin,
+        run_command,
         "--columns",
         "list*",
         "--features",
@@ -76,8 +78,10 @@ def test_lists_features_and_a_report(predicted, minmargin):
     assert "<svg" in Path("r.html").read_text()
 
 
-def test_one_model_in_json(predicted, minmargin):
-    code, out, _ = select(minmargin, "--columns", "m1_*", "--base", "m0_*", "--strategy", "margin", "--json")
+def test_one_model_in_json(predicted, run_command):
+    code, out, _ = select(
+        run_command, "--columns", "m1_*", "--base", "m0_*", "--strategy", "margin", "--json"
+    )
     assert code == 0
     manifest = json.loads(out)
     assert manifest["labeled"] is None
@@ -100,14 +104,14 @@ def test_one_model_in_json(predicted, minmargin):
         (("--columns", "m0_*", "--values", "odds"), "minmargin: --values odds must be one of"),
     ],
 )
-def test_what_cannot_be_meant(predicted, minmargin, options, message):
-    code, out, err = select(minmargin, *options)
+def test_what_cannot_be_meant(predicted, run_command, options, message):
+    code, out, err = select(run_command, *options)
     assert (code, out) == (1, "")
     assert err.startswith(message)
 
 
-def test_nothing_to_select_by(minmargin, tmp_path):
-    code, _, err = minmargin("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--pool", "p.csv")
+def test_nothing_to_select_by(run_command, tmp_path):
+    code, _, err = run_command("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--pool", "p.csv")
     assert code == 1
     assert err == (
         "minmargin: Without --labeled and --label-column there is nothing to select by. Give --labeled and "
@@ -115,12 +119,12 @@ def test_nothing_to_select_by(minmargin, tmp_path):
     )
 
 
-def test_columns_are_for_probabilities(minmargin, tmp_path):
-    code, _, err = minmargin("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--columns", "p_*")
+def test_columns_are_for_probabilities(run_command, tmp_path):
+    code, _, err = run_command("select", "--batch-size", 3, "--out", tmp_path / "b.csv", "--columns", "p_*")
     assert (code, err) == (1, "minmargin: --columns is for --probabilities. Leave it out.\n")
 
 
-def test_arrays_beside_a_table(predicted, minmargin):
+def test_arrays_beside_a_table(predicted, run_command):
     members, vectors = predicted
     for name, array in (("a", members[0]), ("b", members[1]), ("base", members.mean(axis=0)), ("e", vectors)):
         np.save(f"{name}.npy", array)
@@ -140,7 +144,7 @@ def test_arrays_beside_a_table(predicted, minmargin):
     )
     files = (*arrays, "--pool", "rows.csv", "--id-column", "id", "--keep", "text")
     more = ("--strategy", "spread", "--seed", 4, "--batch-size", 9, "--report", "r.html")
-    code, _, err = minmargin("select", *files, *more, "--out", "b.csv")
+    code, _, err = run_command("select", *files, *more, "--out", "b.csv")
     assert (code, err) == (0, "")
     expected = mm.select_from_probabilities(
         members,
@@ -154,7 +158,7 @@ def test_arrays_beside_a_table(predicted, minmargin):
         random_state=4,
     )
     assert expected.to_csv(Path("c.csv")).read_text() == Path("b.csv").read_text()
-    code, _, err = minmargin("select", *files, *more, "--out", "a.npy")
+    code, _, err = run_command("select", *files, *more, "--out", "a.npy")
     assert (code, err) == (
         1,
         (
@@ -162,15 +166,15 @@ def test_arrays_beside_a_table(predicted, minmargin):
             "'.jsonl', '.feather'.\n"
         ),
     )
-    code, _, err = minmargin("select", *files, *more, "--out", "rows.csv")
+    code, _, err = run_command("select", *files, *more, "--out", "rows.csv")
     assert (code, err) == (
         1,
         "minmargin: --out rows.csv lies among the files of 'rows.csv'. Write the batch elsewhere.\n",
     )
 
 
-def test_a_table_beside_a_table_is_refused(predicted, minmargin):
-    code, _, err = select(minmargin, "--columns", "m0_*", "--pool", "predicted.parquet")
+def test_a_table_beside_a_table_is_refused(predicted, run_command):
+    code, _, err = select(run_command, "--columns", "m0_*", "--pool", "predicted.parquet")
     assert (code, err) == (
         1,
         (

@@ -18,15 +18,15 @@ def packed(tmp_path):
     return folder
 
 
-def test_a_table_is_played_and_shown(minmargin, packed, tmp_path):
+def test_a_table_is_played_and_shown(run_command, packed, tmp_path):
     out = tmp_path / "out"
     asked = ("published", "rebenchmark", "--packed", packed, "--out", out, "--problems", "phoneme")
     asked += ("--strategies", "margin,random", "--draws", "2", "--batch-sizes", "10,50", "--n-jobs", "1")
-    code, shown, _ = minmargin(*asked, "--time-limit", "5m")
+    code, shown, _ = run_command(*asked, "--time-limit", "5m")
     assert code == 0
     assert f"Played 8 of 8 games that were left: {out}" in shown.replace("\n", " ").replace("  ", " ")
     assert "| phoneme, margin |" in (out / "published.md").read_text()
-    code, shown, _ = minmargin(*asked, "--json")
+    code, shown, _ = run_command(*asked, "--json")
     assert json.loads(shown) == {
         "asked": 0,
         "played": 0,
@@ -36,12 +36,12 @@ def test_a_table_is_played_and_shown(minmargin, packed, tmp_path):
     }
 
 
-def test_what_is_packed_is_told(minmargin, packed):
+def test_what_is_packed_is_told(run_command, packed):
     asked = ("published", "rebenchmark", "--pack", "--packed", packed, "--problems", "phoneme")
-    code, shown, _ = minmargin(*asked)
+    code, shown, _ = run_command(*asked)
     assert code == 0
     assert shown.replace("\n", " ").split() == f"Sets packed: 1 (0.0 MiB), in {packed}".split()
-    code, shown, _ = minmargin(*asked, "--json")
+    code, shown, _ = run_command(*asked, "--json")
     path = packed / "phoneme.npz"
     assert json.loads(shown) == {"sets": [str(path)], "bytes": path.stat().st_size}
 
@@ -64,7 +64,7 @@ def test_what_is_packed_is_told(minmargin, packed):
         ),
     ],
 )
-def test_what_cannot_be_played_is_said(minmargin, packed, tmp_path, arguments, message):
-    code, _, told = minmargin("published", *arguments, "--packed", packed, "--out", tmp_path / "out")
+def test_what_cannot_be_played_is_said(run_command, packed, tmp_path, arguments, message):
+    code, _, told = run_command("published", *arguments, "--packed", packed, "--out", tmp_path / "out")
     assert code == 1
     assert message in told

@@ -45,8 +45,8 @@ def select(*flags):
     return [*line.split(), "--n-models", "5", *flags]
 
 
-def test_flags_are_the_arguments_of_reading(sheets, minmargin):
-    code, _, err = minmargin(*select(*FLAGS))
+def test_flags_are_the_arguments_of_reading(sheets, run_command):
+    code, _, err = run_command(*select(*FLAGS))
     assert (code, err) == (0, "")
     reading = mm.Reading(
         decimal=",", missing=["?", "n/a"], category="code", date={"day": "%d/%m/%Y"}, drop="noise"
@@ -57,28 +57,28 @@ def test_flags_are_the_arguments_of_reading(sheets, minmargin):
     assert pd.read_csv("batch.csv")["row"].tolist() == same.rows.tolist()
 
 
-def test_compare_takes_them_too_and_its_settings_record_them(sheets, minmargin):
+def test_compare_takes_them_too_and_its_settings_record_them(sheets, run_command):
     line = "compare --labeled labeled.csv --label-column y --out curves --n-draws 2 --n-labeled 20 --batch-sizes 5"
-    code, out, err = minmargin(
+    code, out, err = run_command(
         *line.split(), "--n-models", "2", "--strategies", "margin,random", "--json", *FLAGS
     )
     assert (code, err) == (0, "")
     assert '"decimal": ","' in out
 
 
-def test_numbers_that_are_texts_in_the_pool_are_refused(sheets, minmargin):
+def test_numbers_that_are_texts_in_the_pool_are_refused(sheets, run_command):
     labeled = pd.read_csv("labeled.csv", sep=";", decimal=",")
     labeled.to_csv("labeled.csv", sep=";", index=False)
     pool = pd.read_csv("pool.csv", sep=";", decimal=",").astype({"wage": str})
     pool.loc[100, "wage"] = "41,5"
     pool.to_csv("pool.csv", sep=";", index=False)
-    code, _, err = minmargin(*select("--drop", "day"))
+    code, _, err = run_command(*select("--drop", "day"))
     assert code == 1
     assert err == (
         "minmargin: Column 'wage' is Float64 in the labeled set, and row 100 of the pool has '41,5' there. Write "
         "decimals alike in both, or use --drop wage.\n"
     )
-    assert minmargin(*select("--drop", "day,wage"))[0] == 0
+    assert run_command(*select("--drop", "day,wage"))[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -100,26 +100,26 @@ def test_numbers_that_are_texts_in_the_pool_are_refused(sheets, minmargin):
     ],
 )
 def test_the_first_text_among_numbers_of_the_pool_is_named_with_the_flag(
-    labeled, text, fix, flags, tmp_path, monkeypatch, minmargin
+    labeled, text, fix, flags, tmp_path, monkeypatch, run_command
 ):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"wage": [labeled.format(i % 7) for i in range(40)], "y": ["no", "yes"] * 20}).to_csv(
         "labeled.csv", index=False
     )
     pd.DataFrame({"wage": ["3", "4", text] * 10}).to_csv("pool.csv", index=False)
-    code, _, err = minmargin(*select())
+    code, _, err = run_command(*select())
     what = "Float64" if "." in labeled else "Int64"
     assert (code, err) == (
         1,
         f"minmargin: Column 'wage' is {what} in the labeled set, and row 2 of the pool has {text!r} there. {fix}\n",
     )
-    code, _, err = minmargin(*select("--no-distinct", *flags))
+    code, _, err = run_command(*select("--no-distinct", *flags))
     assert code == 0, err
 
 
-def test_dates_of_two_forms_are_asked_about_with_the_flag(sheets, minmargin):
+def test_dates_of_two_forms_are_asked_about_with_the_flag(sheets, run_command):
     pd.read_csv("labeled.csv", sep=";").assign(day="03/04/2024").to_csv("labeled.csv", sep=";", index=False)
-    code, _, err = minmargin(*select("--decimal", ",", "--date", "day"))
+    code, _, err = run_command(*select("--decimal", ",", "--date", "day"))
     assert code == 1
     assert err == (
         "minmargin: Column 'day' has dates such as '03/04/2024', which may be of the form '%m/%d/%Y', '%d/%m/%Y'. Say "
@@ -127,17 +127,17 @@ def test_dates_of_two_forms_are_asked_about_with_the_flag(sheets, minmargin):
     )
 
 
-def test_a_date_column_is_named_once(sheets, minmargin):
-    code, _, err = minmargin(*select("--date", "day,day=%d"))
+def test_a_date_column_is_named_once(sheets, run_command):
+    code, _, err = run_command(*select("--date", "day,day=%d"))
     assert (code, err) == (1, "minmargin: --date names 'day' twice. Name each column once.\n")
 
 
 @pytest.mark.parametrize("names", ["", ",noise"])
-def test_a_column_without_a_name_can_be_dropped(names, sheets, minmargin):
+def test_a_column_without_a_name_can_be_dropped(names, sheets, run_command):
     """Such as the index that pandas writes."""
     for name in ("labeled.csv", "pool.csv"):
         pd.read_csv(name, sep=";", decimal=",").to_csv(name)
-    code, out, err = minmargin(
+    code, out, err = run_command(
         "inspect", "labeled.csv", "pool.csv", "--label-column", "y", "--drop", names, "--date", "day=%d/%m/%Y"
     )
     assert (code, err) == (0, "")
@@ -147,14 +147,14 @@ def test_a_column_without_a_name_can_be_dropped(names, sheets, minmargin):
     )
 
 
-def test_a_form_of_dates_may_have_commas_and_blanks(sheets, minmargin):
+def test_a_form_of_dates_may_have_commas_and_blanks(sheets, run_command):
     for name in ("labeled.csv", "pool.csv"):
         table = pd.read_csv(name, sep=";", decimal=",")
         table.assign(day=pd.to_datetime(table["day"], dayfirst=True).dt.strftime("%b %d, %Y")).to_csv(
             name, index=False
         )
     look = ("inspect", "labeled.csv", "pool.csv", "--label-column", "y")
-    _, out, _ = minmargin(*look)
+    _, out, _ = run_command(*look)
     assert "If they are, use --date 'day=%b %d, %Y'." in out
-    code, out, _ = minmargin(*look, "--date", "day=%b %d, %Y")
+    code, out, _ = run_command(*look, "--date", "day=%b %d, %Y")
     assert (code, "!" in out) == (0, False)

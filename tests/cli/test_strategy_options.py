@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,12 @@ import pandas as pd
 import pytest
 
 import minmargin as mm
-from minmargin import cli
 
 FILES = ["--labeled", "labeled.csv", "--label-column", "y", "--pool", "pool.csv", "--batch-size", "5"]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(tmp_path, monkeypatch, run_command):
     """Run a command in a folder with a labeled set and a pool; return what it prints, an error without its prefix."""
     monkeypatch.chdir(tmp_path)
     labeled, pool = (pd.DataFrame(rows(seed), columns=["u", "v"]) for seed in (0, 1))
@@ -25,11 +23,9 @@ def run(tmp_path, monkeypatch, capsys):
     pool.to_csv("pool.csv", index=False)
 
     def run(*words):
-        monkeypatch.setattr(sys, "argv", ["minmargin", *words])
-        code = cli.run()
-        told = capsys.readouterr()
-        assert code in {0, 1}, told.err
-        return told.out if code == 0 else told.err.removeprefix("minmargin: ").strip()
+        code, out, err = run_command(*words)
+        assert code in {0, 1}, err
+        return out if code == 0 else err.removeprefix("minmargin: ").strip()
 
     return run
 

@@ -22,7 +22,7 @@ def packed(tmp_path):
     return folder
 
 
-def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
+def test_a_study_is_played_and_shown(run_command, packed, tmp_path):
     asked = (
         "study",
         "--packed",
@@ -35,7 +35,7 @@ def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
         "logistic",
     )
     asked += ("--strategies", "min-margin,random", "--draws", "2", "--n-jobs", "1", "--time-limit", "5m")
-    code, shown, _ = minmargin(*asked)
+    code, shown, _ = run_command(*asked)
     assert code == 0
     assert f"Played 2 of 2 draws that were left: {tmp_path / 'out'}" in shown
     assert re.search(
@@ -44,7 +44,7 @@ def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
     )
     assert (tmp_path / "out" / "logistic.parquet").exists()
     assert "## Logistic regression" in (tmp_path / "out" / "study.md").read_text()
-    code, shown, _ = minmargin(*asked, "--json")
+    code, shown, _ = run_command(*asked, "--json")
     assert json.loads(shown) == {
         "asked": 0,
         "played": 0,
@@ -55,18 +55,18 @@ def test_a_study_is_played_and_shown(minmargin, packed, tmp_path):
     }
 
 
-def test_a_page_is_written_without_playing(minmargin, tmp_path):
-    code, shown, _ = minmargin("study", "--page", "--out", tmp_path)
+def test_a_page_is_written_without_playing(run_command, tmp_path):
+    code, shown, _ = run_command("study", "--page", "--out", tmp_path)
     assert code == 0
     assert f"What they show: {tmp_path / 'study.md'}" in shown
     assert "Played" not in shown
 
 
-def test_what_is_packed_is_told(minmargin, packed):
-    code, shown, _ = minmargin("study", "--pack", "--packed", packed, "--problems", "phoneme")
+def test_what_is_packed_is_told(run_command, packed):
+    code, shown, _ = run_command("study", "--pack", "--packed", packed, "--problems", "phoneme")
     assert code == 0
     assert shown.replace("\n", " ").split() == f"Problems packed: 1 (0.0 MiB), in {packed}".split()
-    code, shown, _ = minmargin("study", "--pack", "--packed", packed, "--problems", "phoneme", "--json")
+    code, shown, _ = run_command("study", "--pack", "--packed", packed, "--problems", "phoneme", "--json")
     path = packed / "phoneme.npz"
     assert json.loads(shown) == {"problems": [str(path)], "bytes": path.stat().st_size}
 
@@ -87,9 +87,9 @@ def test_what_is_packed_is_told(minmargin, packed):
         (("--problems", "iris"), "There is no problem 'iris'"),
     ],
 )
-def test_what_cannot_be_played_is_said(minmargin, packed, tmp_path, arguments, message):
+def test_what_cannot_be_played_is_said(run_command, packed, tmp_path, arguments, message):
     usual = {"--problems": "phoneme", "--ways": "logistic", "--draws": "1", **dict([arguments])}
     given = [each for pair in usual.items() for each in pair]
-    code, _, told = minmargin("study", "--packed", packed, "--out", tmp_path / "out", *given)
+    code, _, told = run_command("study", "--packed", packed, "--out", tmp_path / "out", *given)
     assert code == 1
     assert message in told

@@ -1,22 +1,16 @@
 """`Committee.score(..., fast=True)` is as good as it says on rows of any size: about six digits, and no wrong vote."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import minmargin as mm
+from minmargin.margins import ScoreName
 from minmargin.scan.scan import Scan
 
-ROW_SCORES = (
-    "min-margin",
-    "margin",
-    "mean-margin",
-    "margin-of-mean",
-    "committee",
-    "var-softmax",
-    "entropy",
-    "least-confident",
-)
+ROW_SCORES = get_args(ScoreName)
 
 
 def committee_of(scale, shift, n_classes, **settings):

@@ -15,7 +15,7 @@ from minmargin.compute.models import LinearModels, cosine_functions, scoring_wor
 
 
 def class_scores(X, weights, intercepts, *, softmax=True):
-    return kernels.LinearModels(weights, intercepts, softmax=softmax).class_scores(X)
+    return kernels.LinearKernel(weights, intercepts, softmax=softmax).class_scores(X)
 
 
 def problem(seed, n, n_features, n_models, n_outputs, dtype, scale=1.0):

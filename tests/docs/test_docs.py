@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+
+from scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -15,10 +16,7 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 @pytest.fixture(scope="module")
 def write_help():
     """The script that writes the page of commands."""
-    spec = importlib.util.spec_from_file_location("write_help", ROOT / "docs" / "write_help.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
+    return load_script(ROOT / "docs" / "write_help.py")
 
 
 def test_the_page_of_commands_shows_all_commands_and_their_current_help(write_help):

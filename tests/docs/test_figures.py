@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+
+from scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 # Written from results as a whole; what the others show of results is tied to them.
@@ -35,11 +35,7 @@ SPEEDS = [
 @pytest.fixture(scope="module")
 def figures():
     """The script that writes figures into pages."""
-    spec = importlib.util.spec_from_file_location("write_figures", ROOT / "docs" / "write_figures.py")
-    script = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = script  # where its dataclass looks up its annotations
-    spec.loader.exec_module(script)
-    return script
+    return load_script(ROOT / "docs" / "write_figures.py")
 
 
 @pytest.mark.parametrize("page", PAGES)

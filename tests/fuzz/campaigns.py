@@ -16,7 +16,7 @@ import pandas as pd
 import minmargin as mm
 from campaign.last_release import without_seal
 from fuzz.changes import change_bytes, change_database, change_json, change_table, written
-from fuzz.target import Change, Target
+from fuzz.target import Change, Target, check_picks
 from minmargin.campaign.folder import PROJECT_FILE
 from minmargin.campaign.sealing import write_seal
 from minmargin.integrations.label_studio.destination import Destination
@@ -79,9 +79,7 @@ def _use(folder: Path) -> Any:
 
 def _check(answer: Any) -> None:
     _, labeled, rows, scores, _ = answer
-    assert len(set(rows)) == len(rows), f"rows twice: {rows}"
-    assert set(rows) <= set(range(_ROWS)), f"rows that the pool does not have: {rows}"
-    assert np.isfinite(scores).all(), f"scores that are no numbers: {scores}"
+    check_picks(rows, scores, n_rows=_ROWS)
     assert len(labeled) <= _ROWS, f"{len(labeled)} labeled rows"
 
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 import minmargin as mm
 
 #: "right" is the answer of the intact files, "told" another one after a warning that names the file, "other" a sound
@@ -54,6 +56,13 @@ class Target:
     use: Callable[[Path], Any]
     check: Callable[[Any], None]
     share: float = 1.0
+
+
+def check_picks(rows: list[int], scores: list[float], *, n_rows: int) -> None:
+    """Raise an error unless rows differ, are of a pool of `n_rows` rows, and have scores."""
+    assert len(set(rows)) == len(rows), f"rows twice: {rows}"
+    assert set(rows) <= set(range(n_rows)), f"rows that the pool does not have: {rows}"
+    assert np.isfinite(scores).all(), f"scores that are no numbers: {scores}"
 
 
 class Trial:

@@ -9,26 +9,18 @@ from pathlib import Path
 import pytest
 
 from made_up_batch import made_up_batch
-from minmargin import cli
 
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_command: Command) -> Command:
     """Runs a command in a folder with a batch, and returns its exit code and what it printed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     made_up_batch(3).to_parquet("batch.parquet")
     made_up_batch(3).to_csv("batch.csv")
-
-    def run(*line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["minmargin", *line])
-        code = cli.run()
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
+    return run_command
 
 
 def test_export_writes_the_file_and_the_interface(command: Command) -> None:

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -154,20 +154,3 @@ def title(request: pytest.FixtureRequest) -> str:
     """A title that no other test uses, of the length that a server takes."""
     name = request.node.name
     return f"{name.removeprefix('test_')[:40]} {zlib.crc32(name.encode()):08x}"
-
-
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Runs a command and returns its exit code and what it printed."""
-    from minmargin import cli  # noqa: PLC0415 - coverage begins after this file is imported
-
-    def run(*line: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["minmargin", *map(str, line)])
-        code = cli.run()
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
-
-    return run

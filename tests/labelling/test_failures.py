@@ -70,7 +70,7 @@ def test_a_project_with_other_classes_is_left_alone(environment: Any, title: str
 def test_no_command_shows_or_writes_the_token(
     environment: Any,
     title: str,
-    command: Any,
+    run_command: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     token: str,
@@ -88,7 +88,7 @@ def test_no_command_shows_or_writes_the_token(
         ["label-studio", "pull", "--project", title, "--out", "labels.csv"],
         ["label-studio", "pull", "--project", "999999", "--out", "none.csv", "--json"],
     ):
-        _, out, err = command(*loud, *line)
+        _, out, err = run_command(*loud, *line)
         shown += out + err
     assert shown
     assert token not in shown

@@ -36,7 +36,7 @@ def label_all(server: Any, title: str, truth: dict[str, str]) -> int:
 
 
 def test_the_page_leads_to_a_labeled_second_round(
-    environment: Any, command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environment: Any, run_command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     truth = write_files_for_label_studio() | {f"digit-{row}": str(digit) for row, digit in enumerate(DIGITS)}
@@ -47,7 +47,7 @@ def test_the_page_leads_to_a_labeled_second_round(
             continue
         for line in re.findall(r"^\$ (minmargin .*)", text.replace("\\\n", " "), flags=re.MULTILINE):
             _, *arguments = shlex.split(line)
-            code, out, err = command(*arguments)
+            code, out, err = run_command(*arguments)
             assert (code, err) == (0, ""), f"{line}: {out}{err}"
             if "push" in arguments:
                 title = "one batch" if "label-studio" in arguments else arguments[2]
@@ -59,9 +59,9 @@ def test_the_page_leads_to_a_labeled_second_round(
         ("one batch", 20),
     ]
     for name, n_rounds in (("bank", 2), ("customers", 1)):
-        assert command("campaign", "pull", name)[0] == 0
+        assert run_command("campaign", "pull", name)[0] == 0
         assert [each.labeled for each in mm.Campaign.open(name).status().rounds[1:]] == [30] * n_rounds
-    assert command("campaign", "pull", "digits")[0] == 0
+    assert run_command("campaign", "pull", "digits")[0] == 0
     campaign = mm.Campaign.open("digits")
     status = campaign.status()
     assert [(each.picked, each.labeled) for each in status.rounds[1:]] == [(20, 20), (20, 20)]
@@ -75,14 +75,14 @@ def test_the_page_leads_to_a_labeled_second_round(
 
 
 def test_a_campaign_that_was_never_pushed_says_so(
-    environment: Any, command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environment: Any, run_command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("labeled.csv").write_text("x,y\n0,a\n1,b\n0.1,a\n0.9,b\n")
     Path("pool.csv").write_text("x\n" + "".join(f"{value / 10}\n" for value in range(10)))
     options = ["--labeled", "labeled.csv", "--label-column", "y", "--pool", "pool.csv", "--batch-size", "2"]
-    assert command("campaign", "init", "tiny", *options)[0] == 0
-    assert command("campaign", "pull", "tiny") == (
+    assert run_command("campaign", "init", "tiny", *options)[0] == 0
+    assert run_command("campaign", "pull", "tiny") == (
         1,
         "",
         "minmargin: Campaign 'tiny' has no project in Label Studio yet. Use minmargin campaign push first.\n",

@@ -125,23 +125,23 @@ def test_numbers_come_back_as_numbers(environment: Any, title: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_the_commands_push_and_pull(
-    environment: Any, title: str, command: Any, tmp_path: Path, suffix: str
+    environment: Any, title: str, run_command: Any, tmp_path: Path, suffix: str
 ) -> None:
     path = made_up_batch(4, kept={"text": list("abcd")}).to_parquet(tmp_path / "batch.parquet")
     push_line = ("label-studio", "push", path, "--project", title, "--text-column", "text")
-    code, out, err = command(*push_line)
+    code, out, err = run_command(*push_line)
     number = out.rsplit("/", 1)[1].rstrip(".\n")
     assert (code, err) == (0, "")
     assert out == (
         f"Project '{title}' (made): 4 rows added.\nLabel here: {environment.url}/projects/{number}\n"
     )
-    assert command(*push_line)[1].startswith(
+    assert run_command(*push_line)[1].startswith(
         f"Project '{title}' (used): 0 rows added; 4 were there already.\n"
     )
     for task, label in zip(environment.tasks(int(number)), ["cash", "card", None], strict=False):
         environment.annotate(task["id"], label, target="text")
     labels = tmp_path / f"labels{suffix}"
-    code, out, err = command("label-studio", "pull", "--project", number, "--out", labels)
+    code, out, err = run_command("label-studio", "pull", "--project", number, "--out", labels)
     assert (code, err) == (0, "")
     assert out == f"2 of 4 rows have a label (1 not annotated yet, 1 skipped).\nWritten to {labels}.\n"
     expected = {

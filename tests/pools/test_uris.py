@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import fs
 
 from minmargin.pools import is_path
-from minmargin.pools.stores import Store, open_store
+from minmargin.pools.stores import ObjectStore, open_store
 from minmargin.pools.uris import hide, is_uri, shown
 from stored_pools import SECRET
 
@@ -68,11 +68,11 @@ def test_a_list_of_uris_names_files_and_a_list_of_links_is_text() -> None:
 
 
 def test_connections_have_limits_of_time() -> None:
-    filesystem, root = Store("s3://key:a%2Fb@bucket?region=r").connection
+    filesystem, root = ObjectStore("s3://key:a%2Fb@bucket?region=r").connection
     assert root == "bucket"
     limited = {"connect_timeout": 3, "request_timeout": 10}
     assert filesystem == fs.S3FileSystem(access_key="key", secret_key="a/b", region="r", **limited)  # noqa: S106
-    filesystem, root = Store("gs://anonymous@bucket?").connection
+    filesystem, root = ObjectStore("gs://anonymous@bucket?").connection
     assert root == "bucket"
     assert filesystem == fs.FileSystem.from_uri("gs://anonymous@bucket/?retry_limit_seconds=15")[0]
     assert filesystem != fs.FileSystem.from_uri("gs://anonymous@bucket/")[0]
@@ -85,7 +85,7 @@ def test_azure_takes_its_account_from_the_uri_or_the_environment(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "account")
-    store = Store(uri)
+    store = ObjectStore(uri)
     filesystem, root = store.connection
     assert (type(filesystem).__name__, root.strip("/")) == ("AzureFileSystem", "container")
     assert filesystem == fs.AzureFileSystem("account")
@@ -101,7 +101,7 @@ def test_amazon_is_asked_once_where_a_bucket_is(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("pyarrow.fs.resolve_s3_region", resolve)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    stores: dict[str, Store] = {}
+    stores: dict[str, ObjectStore] = {}
     first, path = open_store("s3://key:secret@bucket/a.csv", stores)
     second, _ = open_store("s3://key:secret@bucket/b.csv", stores)
     assert (asked, path, first is second) == (["bucket"], "bucket/a.csv", True)
@@ -114,6 +114,6 @@ def test_amazon_is_asked_once_where_a_bucket_is(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_host_stays_in_the_names_of_its_files() -> None:
-    store = Store("hdfs://user:secret@node:8020?")
+    store = ObjectStore("hdfs://user:secret@node:8020?")
     vars(store)["connection"] = (fs.LocalFileSystem(), "/")  # there is no Hadoop here
     assert store.name_of("/pool/x.parquet") == "hdfs://node:8020/pool/x.parquet"

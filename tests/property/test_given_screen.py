@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 import minmargin as mm
 from minmargin import margins
-from minmargin.compute import GivenScreen, looks_wrong
+from minmargin.compute import GivenScreen, may_be_wrong
 from soundness import SCORES, assert_keeps_what_belongs
 
 SHAPES = st.tuples(st.integers(1, 4), st.integers(3, 30), st.integers(2, 5))
@@ -73,8 +73,8 @@ def test_rows_that_cannot_be_meant(rows):
     asked = {"tolerance": 0.01, "normalized": True, "logarithms": False}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("minmargin.compute.models.SMALL_WORK", 0)
-        assert looks_wrong(rows, 2, 3, **asked) == (not fine)
-        assert looks_wrong(rows, 2, 3, **asked | {"normalized": False, "logarithms": True}) == (
+        assert may_be_wrong(rows, 2, 3, **asked) == (not fine)
+        assert may_be_wrong(rows, 2, 3, **asked | {"normalized": False, "logarithms": True}) == (
             not fine_logits
         )
 

@@ -6,17 +6,29 @@ import pyarrow as pa
 import pytest
 
 from minmargin.report import table
-from minmargin.report.table import Cell, cut_texts, number_column, pool_column, sentence_column, text_column
+from minmargin.report.table import (
+    TableCell,
+    cut_texts,
+    number_column,
+    pool_column,
+    sentence_column,
+    text_column,
+)
 
 
 def test_a_number_is_shown_short_and_sorted_by_its_full_value() -> None:
     column = number_column("score", [0.123456789, 0.5, 3, None])
-    assert column.cells == [Cell("0.1235", "0.123456789"), Cell("0.5"), Cell("3"), Cell("")]
+    assert column.cells == [
+        TableCell("0.1235", "0.123456789"),
+        TableCell("0.5"),
+        TableCell("3"),
+        TableCell(""),
+    ]
     assert column.numeric
 
 
 def test_a_large_whole_number_keeps_every_digit() -> None:
-    assert pool_column("id", pa.array([2**60 + 1])).cells == [Cell("1152921504606846977")]
+    assert pool_column("id", pa.array([2**60 + 1])).cells == [TableCell("1152921504606846977")]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +45,7 @@ def test_a_large_whole_number_keeps_every_digit() -> None:
 )
 def test_any_column_of_a_pool_can_be_shown(values: pa.Array, texts: list[str], numeric: bool) -> None:
     column = pool_column("x", values)
-    assert [cell.text for cell in column.cells if isinstance(cell, Cell)] == texts
+    assert [cell.text for cell in column.cells if isinstance(cell, TableCell)] == texts
     assert column.numeric == numeric
 
 
@@ -58,18 +70,18 @@ def test_texts_are_cut_as_little_as_the_budget_allows(monkeypatch: pytest.Monkey
     columns = [number_column("n", [1]), text_column("t", ["x" * 700])]
     (numbers, texts), said = cut_texts(columns)
     assert numbers is columns[0]
-    assert texts.cells == [Cell("x" * 599 + "…")]
+    assert texts.cells == [TableCell("x" * 599 + "…")]
     assert said == "1 texts are cut at 600 characters."
     monkeypatch.setattr(table, "BUDGET", 100)
     (_, texts), said = cut_texts(columns)
-    assert texts.cells == [Cell("x" * 89 + "…")]
+    assert texts.cells == [TableCell("x" * 89 + "…")]
     assert said == "1 texts are cut at 90 characters."
 
 
 def test_what_escaping_adds_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "BUDGET", 600)
     (texts,), _ = cut_texts([text_column("t", ["<" * 300])])
-    assert texts.cells == [Cell("<" * 89 + "…")]
+    assert texts.cells == [TableCell("<" * 89 + "…")]
 
 
 def test_short_texts_are_left_alone() -> None:

@@ -25,26 +25,27 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-LEVEL = 0.95
+#: How often an interval should hold the truth.
+CONFIDENCE = 0.95
 #: How many rounds the mean is taken over: models of long ago are of no interest.
 N_ROUNDS_IN_MEAN = 3
 
 
-def wilson(correct: int, tested: int, level: float = LEVEL) -> tuple[float, float]:
-    """Return the bounds between which a proportion lies, as far as so many rows can tell it (Wilson 1927).
+def wilson(correct: int, tested: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the ends of the interval that a proportion lies in, as far as so many rows can tell (Wilson 1927).
 
     They are the proportions p with |correct / tested - p| = z sqrt(p (1 - p) / tested).
 
-    >>> [round(bound, 3) for bound in wilson(44, 50)], wilson(0, 0)
+    >>> [round(end, 3) for end in wilson(44, 50)], wilson(0, 0)
     ([0.762, 0.944], (0.0, 1.0))
     """
     if tested == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     share, per_row = correct / tested, z * z / tested
     middle = (share + per_row / 2) / (1 + per_row)
     half = z * ((share * (1 - share) + per_row / 4) / tested) ** 0.5 / (1 + per_row)
-    # At either end one bound is the end itself, which rounding may miss.
+    # An end may be 0 or 1 itself, which rounding may miss.
     low = 0.0 if correct == 0 else max(0.0, middle - half)
     return low, 1.0 if correct == tested else min(1.0, middle + half)
 

@@ -78,7 +78,7 @@ def refuse_used(folder: Path) -> None:
         raise InputError(f"{str(folder)!r} is not an empty folder. Use a new one.")
 
 
-def size_of_rounds(batch_size: int | str, pool: Any, first: Given | None) -> int:
+def size_of_rounds(batch_size: int | str, pool: Any, first: LabeledRows | None) -> int:
     """Return how many rows a round picks. A share is of the pool's rows, in one table of those without a label."""
     if not isinstance(batch_size, str):
         return check_count("batch_size", batch_size, least=1)
@@ -98,7 +98,7 @@ def whether_distinct(distinct: bool | None, strategy: str, options: dict[str, An
     return distinct_rows(distinct, resolve_strategy(strategy_name(strategy), **(options or {})))
 
 
-class Given(NamedTuple):
+class LabeledRows(NamedTuple):
     """Labeled rows with all their columns, where they came from, and what is said of a table that has the pool, too."""
 
     rows: pa.Table
@@ -106,7 +106,7 @@ class Given(NamedTuple):
     one_table: OneTable | None = None
 
     @classmethod
-    def read(cls, source: Any, what: str, reading: Reading, label_column: str | None) -> Given | None:
+    def read(cls, source: Any, what: str, reading: Reading, label_column: str | None) -> LabeledRows | None:
         """Return the rows of a frame or of files; None if there is nothing to read."""
         return None if source is None else cls(read_rows(source, what, reading, label_column), source)
 
@@ -125,7 +125,7 @@ def labeled_part(
     label_column: str | None,
     id_column: str | None,
     classes: Sequence[Any],
-) -> Given:
+) -> LabeledRows:
     """Return the rows of one table that have labels; the others are the pool, in the files that the table came from.
 
     Rows with labels are in these files, too. They are known by their ids, and never picked.
@@ -146,12 +146,12 @@ def labeled_part(
     places, labels, mark = find_labeled(rows[label_column].to_pylist(), list(classes))
     part = _part_of(rows, source, id_column, places).rows
     part = part.set_column(part.column_names.index(label_column), label_column, pa.array(labels))
-    return Given(part, None, OneTable(len(places), mark, n_asked=0, n_rows=rows.num_rows))
+    return LabeledRows(part, None, OneTable(len(places), mark, n_asked=0, n_rows=rows.num_rows))
 
 
 def without_unlabeled(
-    first: Given, label_column: str, id_column: str | None, classes: Sequence[Any]
-) -> Given:
+    first: LabeledRows, label_column: str, id_column: str | None, classes: Sequence[Any]
+) -> LabeledRows:
     """Return the labeled rows without those whose label is empty, with a warning, where there is a pool besides."""
     rows = first.rows
     labels = rows[label_column].to_pylist() if label_column in rows.column_names else []
@@ -162,22 +162,22 @@ def without_unlabeled(
     return _part_of(rows, first.source, id_column, places)
 
 
-def _part_of(rows: pa.Table, source: Any, id_column: str | None, places: NDArray[np.intp]) -> Given:
+def _part_of(rows: pa.Table, source: Any, id_column: str | None, places: NDArray[np.intp]) -> LabeledRows:
     """Return some rows of a table, with their ids as they stand in its files."""
     part = rows.take(pa.array(places))
     if id_column is not None and id_column in rows.column_names:
         ids = ids_as_given(rows, source, id_column)
         values = pa.array([ids[place] for place in places.tolist()])
         part = part.set_column(part.column_names.index(id_column), id_column, values)
-    return Given(part, None)
+    return LabeledRows(part, None)
 
 
 def checked_beginning(
     settings: Settings,
     folder: Path,
-    labeled: Given,
+    labeled: LabeledRows,
     *,
-    held_out: Given | None,
+    held_out: LabeledRows | None,
     classes: Sequence[Any],
     learner: Any,
     inspected: Callable[[Inspection], None] | None,
@@ -291,7 +291,7 @@ def refuse_training(**asked: tuple[Any, Any]) -> None:
 
 
 def checked_given_beginning(
-    settings: Settings, folder: Path, labeled: Given | None, classes: Sequence[Any]
+    settings: Settings, folder: Path, labeled: LabeledRows | None, classes: Sequence[Any]
 ) -> Beginning:
     """Return what a campaign begins with whose probabilities are given, or say what is wrong with it.
 
@@ -340,12 +340,12 @@ def _sorted_texts(labels: Sequence[Any], kind: Kind) -> list[str]:
     return sorted({str(to_text(each, kind)) for each in labels}, key=lambda text: from_text(text, kind))
 
 
-def _with_ids(rows: pa.Table, given: Given, settings: Settings) -> pa.Table:
+def _with_ids(rows: pa.Table, labeled: LabeledRows, settings: Settings) -> pa.Table:
     """Return rows with the ids they were given with, if any: they must not be picked."""
     name = settings.id_column
-    if name is None or name not in given.rows.column_names:
+    if name is None or name not in labeled.rows.column_names:
         return rows
-    return rows.append_column(name, read_ids(given.rows, given.source, name, settings.id_kind))
+    return rows.append_column(name, read_ids(labeled.rows, labeled.source, name, settings.id_kind))
 
 
 def _refuse_pool_around(pool: Sequence[str | Path], folder: Path) -> None:

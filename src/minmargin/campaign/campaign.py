@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from minmargin.batch import Batch
 from minmargin.campaign.beginning import (
-    Given,
+    LabeledRows,
     checked_beginning,
     checked_given_beginning,
     folder_of_learner,
@@ -50,7 +50,7 @@ from minmargin.learners.given import Values
 from minmargin.learners.reference import is_reference, learner_named
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
-from minmargin.selection.source import ColumnNames
+from minmargin.selection.scored_rows import ColumnNames
 from minmargin.typing import DeviceLike, LearnerLike, Preprocess, Seed, StrategyName
 
 
@@ -127,7 +127,7 @@ class Campaign:
         refuse_used(folder)
         named = learner if isinstance(learner, str) else None
         reading = as_reading(reading)
-        first = Given.read(labeled, "The labeled set", reading, label_column)
+        first = LabeledRows.read(labeled, "The labeled set", reading, label_column)
         rows = None if first is None else first.rows
         if pool is None:
             pool, first = labeled, labeled_part(rows, labeled, label_column, id_column, classes)
@@ -183,7 +183,7 @@ class Campaign:
                 settings,
                 folder,
                 first,
-                held_out=Given.read(held_out, "The held-out set", reading, label_column),
+                held_out=LabeledRows.read(held_out, "The held-out set", reading, label_column),
                 classes=classes,
                 learner=learner if named is None else learner_named(named),
                 inspected=inspected,

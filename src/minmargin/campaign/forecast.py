@@ -32,10 +32,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from minmargin.tables import to_two_digits
+
 #: One point.
 GAIN = 0.01
 #: How often a forecast's interval should hold the truth.
-LEVEL = 0.8
+CONFIDENCE = 0.8
 #: A curve has three numbers: with fewer points than this, any curve fits.
 LEAST_POINTS = 4
 
@@ -94,20 +96,20 @@ class Forecast:
     def sentence(self) -> str:
         """The forecast in words."""
         if self.tells and self.labels is not None and self.high is not None:
-            low, high = _rounded(self.low), _rounded(self.high)
+            low, high = to_two_digits(self.low), to_two_digits(self.high)
             return (
-                f"Forecast: about {_rounded(self.labels):,} more labels for one more point of accuracy "
-                f"({low:,} to {high:,}, {LEVEL:.0%} interval)."
+                f"Forecast: about {to_two_digits(self.labels):,} more labels for one more point of accuracy "
+                f"({low:,} to {high:,}, {CONFIDENCE:.0%} interval)."
             )
         if self.far:
-            return f"Forecast: one more point of accuracy takes more than {_rounded(self.low):,} more labels."
+            return f"Forecast: one more point of accuracy takes more than {to_two_digits(self.low):,} more labels."
         return "Forecast: cannot tell yet how many labels one more point of accuracy takes."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
         return {
             "gain": GAIN,
-            "level": LEVEL,
+            "level": CONFIDENCE,
             "labels": self.labels,
             "low": self.low,
             "high": self.high,
@@ -142,7 +144,7 @@ def make_forecast(points: Sequence[Point], now: int) -> Forecast | None:
     misfits, never = _profile(labels / now, accuracies, weights)
     least = min(float(misfits.min()), never)
     scatter = max(1.0, least / (len(known) - 3))
-    most = least + scatter * NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2
+    most = least + scatter * NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
     fit = np.flatnonzero(misfits <= most)
     # If only curves fit that never gain a point, it takes more labels than any that were tried.
     low, high = (fit[0], fit[-1]) if len(fit) else (len(_SHARES) - 1, len(_SHARES) - 1)
@@ -195,12 +197,3 @@ def _arrays(
 
 def _more(now: int, place: int) -> int:
     return max(1, round(now * float(_SHARES[place])))
-
-
-def _rounded(number: int) -> int:
-    """Return a number with two digits that count.
-
-    >>> [_rounded(n) for n in (7, 94, 1234, 98_765)]
-    [7, 94, 1200, 99000]
-    """
-    return int(float(f"{number:.2g}"))

@@ -32,7 +32,7 @@ from minmargin.execution import ExecutionOptions
 from minmargin.learners.given import Values
 from minmargin.pools import Pool, open_pool
 from minmargin.selection import select_from_probabilities
-from minmargin.selection.source import ColumnNames, Source, as_models, has_columns
+from minmargin.selection.scored_rows import ColumnNames, ScoredRows, as_models, has_columns
 
 _CHUNK_SIZE = 1 << 16
 
@@ -97,13 +97,13 @@ def pick_by_told(
     settings = folder.settings
     pool = open_pool(turn.pool)
     ids = _read_ids(pool, settings, "the pool")
-    source = _source_of(told, settings)
-    classes = _classes_of(told, source, folder.journal.classes(), settings.label_kind)
+    scored = _scored_rows(told, settings)
+    classes = _classes_of(told, scored, folder.journal.classes(), settings.label_kind)
     texts = [to_text(each, settings.id_kind) for each in turn.excluded]
     out = np.flatnonzero(pc.is_in(ids, value_set=pa.array(texts, ids.type)).to_numpy(zero_copy_only=False))
     strategy = strategy_of(settings, turn.number)
     batch = select_from_probabilities(
-        _in_order(told, source, ids, out, settings),
+        _in_order(told, scored, ids, out, settings),
         batch_size,
         strategy=strategy,
         values=told.values,
@@ -112,20 +112,20 @@ def pick_by_told(
         labeled_features=told.labeled_features,
         columns=told.columns,
         classes=classes,
-        keep=() if source.columns is None else (str(settings.id_column),),
+        keep=() if scored.columns is None else (str(settings.id_column),),
         exclude=out if len(out) else None,
         distinct=settings.distinct,
         random_state=settings.seed_of(turn.number),
         **execution,
     )
     batch = marked(batch, strategy, batch_size)
-    evidence = _evidence(told, source, settings, classes, batch_size)
+    evidence = _evidence(told, scored, settings, classes, batch_size)
     _warn_of_the_same(folder, turn, evidence)
     carried = _read_picked(pool, [str(settings.id_column), *settings.kept], batch.rows)
     manifest = {
         **batch.manifest,
         "pool": {"rows": len(ids), **pool.describe()},
-        "probabilities": source.pool.describe(),
+        "probabilities": scored.pool.describe(),
     }
     picked = replace(
         batch,
@@ -136,11 +136,11 @@ def pick_by_told(
     return picked, evidence
 
 
-def _source_of(told: Told, settings: Settings) -> Source:
+def _scored_rows(told: Told, settings: Settings) -> ScoredRows:
     """Return where the probabilities come from, which must have a fingerprint for the journal."""
     given, name = told.probabilities, str(settings.id_column)
     if as_models(given) is not None:
-        return Source.of(given, told.base, told.features, told.columns, None, [])
+        return ScoredRows.of(given, told.base, told.features, told.columns, None, [])
     if not has_columns(given) or "fingerprint" not in open_pool(given).describe():
         raise InputError(
             f"The probabilities are a {type(given).__name__}, of which the journal cannot keep a fingerprint. Give "
@@ -152,16 +152,16 @@ def _source_of(told: Told, settings: Settings) -> Source:
             f"The probabilities have no column {name!r}, which tells the pool's rows apart (columns: "
             f"{listing(names)}). Add it, or give arrays with a row for each row of the pool."
         )
-    return Source.of(given, told.base, told.features, told.columns, None, [name])
+    return ScoredRows.of(given, told.base, told.features, told.columns, None, [name])
 
 
-def _classes_of(told: Told, source: Source, known: list[str], kind: Kind) -> list[Any]:
+def _classes_of(told: Told, scored: ScoredRows, known: list[str], kind: Kind) -> list[Any]:
     """Return the classes that the probabilities are of, in their order; they must be the campaign's."""
-    named = source.names if told.classes is None else told.classes
+    named = scored.names if told.classes is None else told.classes
     if named is None:
-        if source.n_classes != len(known):
+        if scored.n_classes != len(known):
             raise InputError(
-                f"The probabilities are of {source.n_classes:,} classes, and the campaign has {len(known):,} "
+                f"The probabilities are of {scored.n_classes:,} classes, and the campaign has {len(known):,} "
                 f"({listing(known)}). Give a column for each, or name those there are with classes=[...]."
             )
         return [from_text(text, kind) for text in known]
@@ -175,20 +175,22 @@ def _classes_of(told: Told, source: Source, known: list[str], kind: Kind) -> lis
     return [from_text(text, kind) for text in texts]
 
 
-def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], settings: Settings) -> Any:
+def _in_order(
+    told: Told, scored: ScoredRows, ids: pa.Array, out: NDArray[np.intp], settings: Settings
+) -> Any:
     """Return the probabilities with a row for each row of the pool, in its order.
 
     What is in that order already is left as it is: files are then read as they are needed, not into memory.
     """
-    if source.columns is None:
-        if source.pool.n_rows != len(ids):
+    if scored.columns is None:
+        if scored.pool.n_rows != len(ids):
             raise InputError(
-                f"The probabilities are arrays of {source.pool.n_rows:,} rows, which are taken in the order of the "
+                f"The probabilities are arrays of {scored.pool.n_rows:,} rows, which are taken in the order of the "
                 f"pool, and it has {len(ids):,}. Give one for each row, or a frame with the column "
                 f"{settings.id_column!r}."
             )
         return told.probabilities
-    given = _read_ids(source.pool, settings, "the probabilities")
+    given = _read_ids(scored.pool, settings, "the probabilities")
     if not len(given):
         raise InputError("The probabilities have no rows. Give those of every row that has no label yet.")
     if given.equals(ids):
@@ -202,8 +204,8 @@ def _in_order(told: Told, source: Source, ids: pa.Array, out: NDArray[np.intp], 
             f"{ids[int(lacking[0])].as_py()!r}). Give those of every row that has no label yet."
         )
     _warn_of_strangers(given, places)
-    kinds = {column.name: column.kind for column in source.columns}
-    chunks = source.pool.chunks({str(settings.id_column): None, **kinds}, _CHUNK_SIZE)
+    kinds = {column.name: column.kind for column in scored.columns}
+    chunks = scored.pool.chunks({str(settings.id_column): None, **kinds}, _CHUNK_SIZE)
     table = pa.concat_tables([to_table(cast("Frame", chunk), ()) for chunk in chunks])
     # A row that is out needs no probabilities. It has those of another, which nobody looks at.
     return table.take(pa.array(np.maximum(places, 0)))
@@ -286,21 +288,21 @@ def _read_picked(pool: Pool, names: list[str], rows: NDArray[np.int64]) -> pa.Ta
 
 
 def _evidence(
-    told: Told, source: Source, settings: Settings, classes: list[Any], batch_size: int
+    told: Told, scored: ScoredRows, settings: Settings, classes: list[Any], batch_size: int
 ) -> Evidence:
     """Return what the journal keeps of the probabilities, and of how the round was picked by them."""
     used = {
-        "columns": None if source.columns is None else [column.name for column in source.columns],
+        "columns": None if scored.columns is None else [column.name for column in scored.columns],
         "values": told.values,
-        "members": source.n_members,
-        "base": source.has_base,
-        "features": source.n_features,
+        "members": scored.n_members,
+        "base": scored.has_base,
+        "features": scored.n_features,
         "classes": [str(to_text(each, settings.label_kind)) for each in classes],
         "batch_size": batch_size,
         "told": told.named(),
         **{name: asdict(settings)[name] for name in ("strategy", "strategy_options", "distinct")},
     }
-    return Evidence(str(source.pool.describe()["fingerprint"]), json.dumps(used))
+    return Evidence(str(scored.pool.describe()["fingerprint"]), json.dumps(used))
 
 
 def _warn_of_the_same(folder: CampaignFolder, turn: Turn, evidence: Evidence) -> None:

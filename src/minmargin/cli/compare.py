@@ -37,7 +37,7 @@ from minmargin.cli.tables import show_table
 from minmargin.compare import compare
 from minmargin.data.reading import Reading
 from minmargin.device import check_device
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.strategies import resolve_strategy
 
 if TYPE_CHECKING:
@@ -126,9 +126,7 @@ def compare_command(
     """Show whether picking would have paid on data that is labeled already, with which strategy and batch size."""
     for library in ("matplotlib", "jinja2"):
         if find_spec(library) is None:
-            raise MissingExtraError(
-                f"Pictures and the page need {library}, which is not installed. Use pip install 'minmargin[report]'."
-            )
+            raise missing_extra(f"Pictures and the page need {library}", "report")
     interruption.keep(lambda: in_folder(out))
     with progress_bars() as progress:
         comparison = compare(

@@ -10,7 +10,7 @@ from minmargin.cli.completion import complete_campaign_learner
 from minmargin.cli.options import split
 from minmargin.errors import InputError
 from minmargin.learners import LEARNERS
-from minmargin.selection.source import ColumnNames
+from minmargin.selection.scored_rows import ColumnNames
 
 Probabilities = Annotated[
     list[str] | None,

@@ -17,7 +17,7 @@ from minmargin.cli.options import NetworkDevice
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.show import make_console
 from minmargin.device import check_device
-from minmargin.errors import MissingExtraError
+from minmargin.errors import missing_extra
 
 _ALL = "all"
 _QUICK = "**This is a quick run**, of few draws and other data: it shows that everything works, and decides nothing."
@@ -55,9 +55,7 @@ def reproduce_command(
 ) -> None:
     """Rerun an experiment of the paper; a run that was interrupted is taken up where it stopped."""
     if find_spec("matplotlib") is None:
-        raise MissingExtraError(
-            "The figures need matplotlib, which is not installed. Use pip install 'minmargin[report]'."
-        )
+        raise missing_extra("The figures need matplotlib", "report")
     from minmargin.experiments.paper.claims import Measured, judge  # noqa: PLC0415 - slow to import
     from minmargin.experiments.paper.page import write_page  # noqa: PLC0415 - slow to import
     from minmargin.experiments.paper.reproduce import NAMES, can_run, reproduce  # noqa: PLC0415 - slow to import

@@ -91,7 +91,7 @@ class Committee:
                 `classes_` give their probabilities in this order.
             random_state: the seed by which ties are broken.
         """
-        from minmargin.committee.given import committee_of  # noqa: PLC0415 - imports scikit-learn
+        from minmargin.committee.foreign import committee_of  # noqa: PLC0415 - imports scikit-learn
 
         return committee_of(models, base=base, classes=classes, random_state=random_state)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from minmargin.compare.played import Line, Played
 from minmargin.compare.statistics import LEVEL, Difference, area, careful_difference, decide
 from minmargin.compare.words import Words
+from minmargin.tables import to_two_digits
 
 RANDOM = "random"
 _WORTH_WHILE = 1.1  # times the labels that the others would need
@@ -131,7 +132,7 @@ def _win(
     if math.isinf(needed):
         sentence += f"; {to.strategy} does not get there with {played.sizes[-1]:,}"
     elif needed > n_labels:
-        sentence += f"; {to.strategy} needs about {_rounded(needed):,} for that"
+        sentence += f"; {to.strategy} needs about {to_two_digits(needed):,} for that"
     equals = [
         line
         for place, line in enumerate(rivals)
@@ -212,13 +213,3 @@ def listed(names: Sequence[object]) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _rounded(value: float) -> int:
-    """Return a number to two significant digits.
-
-    >>> _rounded(387.2), _rounded(12.4), _rounded(1234)
-    (390, 12, 1200)
-    """
-    unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
-    return int(round(value / unit) * unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,15 +25,15 @@ from minmargin.execution import Execution
 from minmargin.pools.memory import MemoryPool
 from minmargin.strategies import Strategy, distinct_rows, resolve_strategy
 
-#: A strategy's name, and a batch size.
-Cell: TypeAlias = tuple[str, int]
+#: A strategy's name, and the size of the batch that it picks.
+Move: TypeAlias = tuple[str, int]
 
 
 class Picks(NamedTuple):
     """What strategies picked, and how long the picking took, by strategy and batch size."""
 
-    rows: Mapping[Cell, RowNumbers]
-    seconds: Mapping[Cell, float]
+    rows: Mapping[Move, RowNumbers]
+    seconds: Mapping[Move, float]
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ class Game:
         execution = Execution(n_jobs=n_jobs, device=device)
         parts = {size: split_evenly(size, self.rounds) for size in self.batch_sizes}
         first = self._first_round(committee, deal, sorted({part[0] for part in parts.values()}), execution)
-        cells = [(name, size) for name in self.names for size in self.batch_sizes]
-        rows = {(name, size): first.rows[name, parts[size][0]] for name, size in cells}
-        seconds = {(name, size): first.seconds[name, parts[size][0]] for name, size in cells}
+        moves = [(name, size) for name in self.names for size in self.batch_sizes]
+        rows = {(name, size): first.rows[name, parts[size][0]] for name, size in moves}
+        seconds = {(name, size): first.seconds[name, parts[size][0]] for name, size in moves}
         strategies = dict(zip(self.names, self._resolved, strict=True))
-        for cell in cells if self.rounds > 1 else []:
-            for n_more in parts[cell[1]][1:]:
-                more, took = self._next_round(deal, rows[cell], strategies[cell[0]], n_more, execution)
-                rows[cell] = np.concatenate([rows[cell], more])
-                seconds[cell] += took
+        for move in moves if self.rounds > 1 else []:
+            for n_more in parts[move[1]][1:]:
+                more, took = self._next_round(deal, rows[move], strategies[move[0]], n_more, execution)
+                rows[move] = np.concatenate([rows[move], more])
+                seconds[move] += took
         return Picks(rows, seconds)
 
     def try_out(
@@ -117,8 +117,8 @@ class Game:
             before, *after = map(tuple, of_models.tolist())
             of_deal = [Outcome(NONE, 0, before, 0.0)]
             of_deal += [
-                Outcome(*cell, scores_of_cell, picked.seconds[cell])
-                for cell, scores_of_cell in zip(picked.rows, after, strict=True)
+                Outcome(*move, of_move, picked.seconds[move])
+                for move, of_move in zip(picked.rows, after, strict=True)
             ]
             outcomes.append(of_deal)
         return outcomes
@@ -131,12 +131,12 @@ class Game:
         self, committee: Committee, deal: Deal, sizes: Sequence[int], execution: Execution
     ) -> Picks:
         """Return what is picked with the labels that are there from the start."""
-        rows: dict[Cell, RowNumbers] = {}
-        seconds: dict[Cell, float] = {}
+        rows: dict[Move, RowNumbers] = {}
+        seconds: dict[Move, float] = {}
         for strategy in self._resolved:
             for size in sizes[-1:] if strategy.nested else sizes:
-                cell = strategy.name, size
-                rows[cell], seconds[cell] = self._select(
+                move = strategy.name, size
+                rows[move], seconds[move] = self._select(
                     committee, deal, deal.pool, strategy, size, execution
                 )
             if strategy.nested:
@@ -178,24 +178,33 @@ class Game:
         size: int,
         execution: Execution,
     ) -> tuple[RowNumbers, float]:
-        """Return the rows that a strategy picks from a pool, and how many seconds that took.
-
-        Where copies are passed over, there may be too few rows. The places that are left are then filled by chance, as
-        whoever has the labels to spend would.
-        """
+        """Return the rows that a strategy picks from a pool, and how many seconds that took."""
         start = time.perf_counter()
-        candidates = MemoryPool(take_rows(deal.X, pool))
-        matched = committee.match(candidates)
-        distinct = distinct_rows(self.distinct, strategy)
-        pick = partial(committee.pick, matched, execution=execution)
-        try:
-            rows = pick(size, strategy, distinct=distinct).rows
-        except TooFewDistinctError as error:
-            rows = pick(error.n_distinct, strategy, distinct=distinct).rows
-            by_chance = pick(size, resolve_strategy("random"), distinct=False).rows
-            rest = by_chance[~np.isin(by_chance, rows)][: size - len(rows)]
-            rows = np.concatenate([rows, rest])
+        matched = committee.match(MemoryPool(take_rows(deal.X, pool)))
+
+        def pick(n_rows: int, by: Strategy, *, distinct: bool) -> RowNumbers:
+            return committee.pick(matched, n_rows, by, execution, distinct=distinct).rows
+
+        rows = fill_by_chance(
+            partial(pick, by=strategy, distinct=distinct_rows(self.distinct, strategy)),
+            partial(pick, by=resolve_strategy("random"), distinct=False),
+            size,
+        )
         return pool[rows], time.perf_counter() - start
+
+
+def fill_by_chance(
+    pick: Callable[[int], RowNumbers], by_chance: Callable[[int], RowNumbers], size: int
+) -> RowNumbers:
+    """Return the rows that a strategy picks; if too few are distinct, all of those, and then rows picked by chance.
+
+    So would whoever has the labels to spend.
+    """
+    try:
+        return pick(size)
+    except TooFewDistinctError as error:
+        found, random = pick(error.n_distinct), by_chance(size)
+        return np.concatenate([found, random[~np.isin(random, found)][: size - len(found)]])
 
 
 def split_evenly(size: int, rounds: int) -> list[int]:

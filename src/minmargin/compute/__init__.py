@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from minmargin.compute.apart import Embedding, pick_apart, squared_lengths
 from minmargin.compute.base import Models, Screen
-from minmargin.compute.given import GivenScreen, looks_wrong
+from minmargin.compute.given import GivenScreen, may_be_wrong
 from minmargin.compute.keys import make_keys
 from minmargin.compute.models import cosine_functions, linear_models, network_models, rows_in_small_work
 from minmargin.compute.networks.dense import DenseNetworks, glorot, join
@@ -36,8 +36,8 @@ __all__ = [
     "join",
     "last_hidden_layer",
     "linear_models",
-    "looks_wrong",
     "make_keys",
+    "may_be_wrong",
     "network_logits",
     "network_models",
     "noisy_rows",

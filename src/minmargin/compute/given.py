@@ -88,7 +88,7 @@ class GivenScreen:
         return (SLACK + lost) * (1.0 + math.log(n_classes))
 
 
-def looks_wrong(
+def may_be_wrong(
     X: NDArray[Any], n_models: int, n_classes: int, *, logarithms: bool, normalized: bool, tolerance: float
 ) -> bool:
     """Return whether a row may have class scores that cannot be meant: of few rows it is not found out here."""

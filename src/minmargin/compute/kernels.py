@@ -34,8 +34,8 @@ from minmargin.properties import cached_property
 
 
 @dataclass(frozen=True)
-class LinearModels:
-    """K linear models, ready to be asked for canonical class scores many times."""
+class LinearKernel:
+    """The weights of K linear models, packed for the kernels that make canonical class scores."""
 
     weights: NDArray[np.float64]
     intercepts: NDArray[np.float64]

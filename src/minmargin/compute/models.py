@@ -122,10 +122,10 @@ class LinearModels:
         return self._kernel.class_scores(X)
 
     @cached_property
-    def _kernel(self) -> kernels.LinearModels:
+    def _kernel(self) -> kernels.LinearKernel:
         from minmargin.compute import kernels  # noqa: PLC0415 - imports numba
 
-        return kernels.LinearModels(self.weights, self.intercepts, softmax=self.softmax)
+        return kernels.LinearKernel(self.weights, self.intercepts, softmax=self.softmax)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from minmargin.errors import InputError
 
 
 @dataclass(frozen=True)
-class Origin:
+class Where:
     """Where rows came from, so that an error can name the row and the column."""
 
     what: str
@@ -47,7 +47,7 @@ class Origin:
         return f"{self.row(row)}, column {labels[column]}"
 
 
-def check_finite(X: Matrix, origin: Origin, *, missing: bool) -> None:
+def check_finite(X: Matrix, where: Where, *, missing: bool) -> None:
     """Raise an error that names the first NaN or infinite cell; NaN is let through if `missing`."""
     values = X.data if isinstance(X, sparse.csr_array) else X
     # One sum tells of nearly every block that it is clean, without a mask of its size.
@@ -66,10 +66,10 @@ def check_finite(X: Matrix, origin: Origin, *, missing: bool) -> None:
         value = values[row, column]
     problem = "is missing (NaN)" if np.isnan(value) else "is infinite"
     fix = "Replace it" if np.isinf(value) else "Fill it, drop the row, or use preprocess='auto'"
-    raise InputError(f"{origin.cell(row, column)} {problem}. {fix}.")
+    raise InputError(f"{where.cell(row, column)} {problem}. {fix}.")
 
 
-def as_floats(X: Matrix, origin: Origin) -> Matrix:
+def as_floats(X: Matrix, where: Where) -> Matrix:
     """Return an array as floats, or say which cell is no number."""
     if isinstance(X, sparse.csr_array) and X.dtype.kind in "iub":
         return X
@@ -78,7 +78,7 @@ def as_floats(X: Matrix, origin: Origin) -> Matrix:
     if X.dtype.kind in "iub":
         return X.astype(np.float64)
     if X.dtype.kind not in "fO":
-        raise InputError(f"The {origin.what} array holds {X.dtype}, not numbers. Convert it to float64.")
+        raise InputError(f"The {where.what} array holds {X.dtype}, not numbers. Convert it to float64.")
     try:
         return X.astype(np.float64)
     except (TypeError, ValueError):
@@ -88,20 +88,20 @@ def as_floats(X: Matrix, origin: Origin) -> Matrix:
             float(X[row, column])
         except (TypeError, ValueError):
             raise InputError(
-                f"{origin.cell(row, column)} is {X[row, column]!r}, which is not a number. "
+                f"{where.cell(row, column)} is {X[row, column]!r}, which is not a number. "
                 "Use a learner that encodes it, or preprocess='auto' with a data frame."
             ) from None
     raise AssertionError("every cell converts, yet the array does not")
 
 
-def to_matrix(frame: Frame, origin: Origin | None = None) -> NDArray[Any]:
+def to_matrix(frame: Frame, where: Where | None = None) -> NDArray[Any]:
     """Return (n, D) floats of numeric and embedding columns, column by column; missing values become NaN."""
-    origin = origin or Origin("")
+    where = where or Where("")
     parts: list[NDArray[Any]] = []
     for values in frame.iter_columns():
         kind = column_of(values.name, values).kind
         if kind == "embedding":
-            parts.append(_embedding(values, values.name, origin))
+            parts.append(_embedding(values, values.name, where))
         elif kind == "date":
             parts.append(_date_parts(values))
         else:
@@ -152,17 +152,17 @@ def _date_parts(values: nw.Series[Any]) -> NDArray[np.float64]:
     return np.stack([*(np.asarray(part.to_numpy(zero_copy_only=False)) for part in parts), days], axis=1)
 
 
-def _embedding(values: nw.Series[Any], name: str, origin: Origin) -> NDArray[Any]:
+def _embedding(values: nw.Series[Any], name: str, where: Where) -> NDArray[Any]:
     arrow = values.to_arrow()
     arrow = arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
     if arrow.null_count:
         row = int(np.flatnonzero(arrow.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(f"{origin.row(row)}, column {name!r} is missing. Fill it or drop the row.")
+        raise InputError(f"{where.row(row)}, column {name!r} is missing. Fill it or drop the row.")
     lengths = arrow.value_lengths().to_numpy(zero_copy_only=False)
     if len(lengths) and (lengths != lengths[0]).any():
         row = int(np.flatnonzero(lengths != lengths[0])[0])
         raise InputError(
-            f"{origin.row(row)}, column {name!r} holds {int(lengths[row]):,} numbers and the rows before it "
+            f"{where.row(row)}, column {name!r} holds {int(lengths[row]):,} numbers and the rows before it "
             f"hold {int(lengths[0]):,}. An embedding needs the same width in every row."
         )
     flat = np.asarray(arrow.flatten().to_numpy(zero_copy_only=False))

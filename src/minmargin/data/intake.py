@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from minmargin.data.columns import (
-    Origin,
+    Where,
     as_columns,
     as_floats,
     as_text_cell,
@@ -188,17 +188,17 @@ class Intake:
 
         For those who find out on the way whether all values are finite: the check is one more pass over them.
         """
-        origin = Origin(what, first_row)
+        where = Where(what, first_row)
         if isinstance(rows, nw.DataFrame):
-            frame = self._as_read(rows.select(list(names or ())), origin)
-            return self._convert_frame(frame, replace(origin, frame=frame))
+            frame = self._as_read(rows.select(list(names or ())), where)
+            return self._convert_frame(frame, replace(where, frame=frame))
         if self.form == "text":
             return Converted(np.array([as_text_cell(each) for each in rows], dtype=object))
         if self.form == "objects":
             return Converted(rows)
-        return self._numbers(as_floats(rows, origin), origin)
+        return self._numbers(as_floats(rows, where), where)
 
-    def _as_read(self, frame: Frame, origin: Origin) -> Frame:
+    def _as_read(self, frame: Frame, where: Where) -> Frame:
         """Return the frame with values as they are to be read."""
         converted = [column for column in self.columns or () if column.conversion is not None]
         untold = [] if self.form == "frame" else self._dates_of_no_type(frame)
@@ -208,8 +208,8 @@ class Intake:
         for name in untold:
             table = table.set_column(table.column_names.index(name), name, moments_of(table[name]))
         for column in converted:
-            where = partial(_named_cell, origin, column.name)
-            values = cast("Conversion", column.conversion)(table[column.name], where)
+            named = partial(_named_cell, where, column.name)
+            values = cast("Conversion", column.conversion)(table[column.name], named)
             table = table.set_column(table.column_names.index(column.name), column.name, values)
         return cast("Frame", nw.from_native(table, eager_only=True))
 
@@ -218,18 +218,18 @@ class Intake:
         dates = [each.name for each in self.columns or () if each.kind == "date" and each.conversion is None]
         return [name for name in dates if not isinstance(frame[name].dtype, (nw.Date, nw.Datetime))]
 
-    def _convert_frame(self, frame: Frame, origin: Origin) -> Converted:
+    def _convert_frame(self, frame: Frame, where: Where) -> Converted:
         if self.form == "table":
-            return Converted(frame, lambda: self._check_table(frame, origin))
+            return Converted(frame, lambda: self._check_table(frame, where))
         if self.form == "frame":
-            return Converted(to_backend(frame, self.backend), lambda: self._check_table(frame, origin))
+            return Converted(to_backend(frame, self.backend), lambda: self._check_table(frame, where))
         if self.form == "text":
             return Converted(joined_texts(frame))
         columns = as_columns(frame.to_native()) if frame.implementation.is_pyarrow() else None
-        return self._numbers(to_matrix(frame, origin) if columns is None else columns, origin)
+        return self._numbers(to_matrix(frame, where) if columns is None else columns, where)
 
-    def _numbers(self, X: Matrix | ColumnBlock, origin: Origin) -> Converted:
-        self._check_width(X, self.width, origin)
+    def _numbers(self, X: Matrix | ColumnBlock, where: Where) -> Converted:
+        self._check_width(X, self.width, where)
         if isinstance(X, sparse.csr_array) and self.form != "sparse":
             X = X.toarray()
         elif self.form == "sparse":
@@ -237,27 +237,27 @@ class Intake:
 
         def check() -> None:
             rows = np.asarray(X) if isinstance(X, ColumnBlock) else X
-            check_finite(rows, origin, missing=self.missing)
+            check_finite(rows, where, missing=self.missing)
 
         return Converted(X, check)
 
-    def _check_table(self, frame: Frame, origin: Origin) -> None:
+    def _check_table(self, frame: Frame, where: Where) -> None:
         numeric = [c for c in self.columns or () if c.kind in {"number", "embedding"}]
         if self.form == "frame":  # objects are handed over as they are: what they mean, the learner knows
             numeric = [c for c in numeric if c.kind != "number" or not holds_objects(frame[c.name])]
         if numeric:
             table = frame.select([column.name for column in numeric])
-            X = to_matrix(table, origin)
-            self._check_width(X, sum(column.width or 1 for column in numeric), origin)
-            check_finite(X, replace(origin, frame=table), missing=self.missing)
+            X = to_matrix(table, where)
+            self._check_width(X, sum(column.width or 1 for column in numeric), where)
+            check_finite(X, replace(where, frame=table), missing=self.missing)
 
-    def _check_width(self, X: Matrix | ColumnBlock, width: int, origin: Origin) -> None:
+    def _check_width(self, X: Matrix | ColumnBlock, width: int, where: Where) -> None:
         if X.shape[1] != width:
             raise InputError(
-                f"{origin.row(0)} has {X.shape[1]:,} features and the {self.rows_of} has {width:,}. "
+                f"{where.row(0)} has {X.shape[1]:,} features and the {self.rows_of} has {width:,}. "
                 "Give both the same columns in the same order."
             )
 
 
-def _named_cell(origin: Origin, column: str, place: int) -> str:
-    return f"{origin.row(place)}, column {column!r},"
+def _named_cell(where: Where, column: str, place: int) -> str:
+    return f"{where.row(place)}, column {column!r},"

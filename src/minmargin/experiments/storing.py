@@ -6,6 +6,7 @@ What two of them have in common counts once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,11 +22,11 @@ from minmargin.compare.sealed import read_sealed, write_sealed
 from minmargin.errors import InputError
 from minmargin.files import make_folder, write_whole
 
-_PARTS = "parts"
+_FOLDER = "parts"
 
 
 @dataclass(frozen=True)
-class Store:
+class Parts:
     """How results are kept in a folder.
 
     Attributes:
@@ -39,14 +40,14 @@ class Store:
     schema: pa.Schema
     key: tuple[str, ...]
 
-    def write_part(self, folder: Path, name: str, table: pa.Table) -> Path:
+    def write(self, folder: Path, name: str, table: pa.Table) -> Path:
         """Write what a task gave, whole or not at all, and return the file."""
-        make_folder(folder / _PARTS)
-        return write_sealed(folder / _PARTS / f"{name}.parquet", table)
+        make_folder(folder / _FOLDER)
+        return write_sealed(folder / _FOLDER / f"{name}.parquet", table)
 
     def read(self, folder: Path) -> pa.Table:
         """Return all results in a folder, sorted, each once."""
-        paths = [*sorted(folder.glob("*.parquet")), *sorted((folder / _PARTS).glob("*.parquet"))]
+        paths = [*sorted(folder.glob("*.parquet")), *sorted((folder / _FOLDER).glob("*.parquet"))]
         tables = [self._read(path) for path in paths] or [self.schema.empty_table()]
         table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
         order = np.lexsort([_codes(table, name) for name in reversed(self.key)])
@@ -89,6 +90,23 @@ class Store:
             raise InputError(
                 f"{str(path)!r} is no part of {self.what} ({error}). Take it out of the folder."
             ) from error
+
+
+def check_rules(what: str, played: Iterable[tuple[str, str]], rules: Mapping[str, str], folder: Path) -> None:
+    """Raise an error if one of the sets was played by other rules than these.
+
+    Args:
+        what: what a set is called, such as "Problem".
+        played: sets that were played, each with its rules.
+        rules: of those that are to be played, by name.
+        folder: where the results are.
+    """
+    for name, by in sorted(set(played)):
+        if name in rules and by != rules[name]:
+            raise InputError(
+                f"{what} {name!r} was played by other rules in {str(folder)!r} ({by}; now: {rules[name]}). "
+                "Use another folder."
+            )
 
 
 def _codes(table: pa.Table, name: str) -> NDArray[np.int64]:

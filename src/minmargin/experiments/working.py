@@ -35,7 +35,7 @@ class Done(NamedTuple, Generic[Result]):
     seconds: float
 
 
-class Kind(NamedTuple):
+class Effort(NamedTuple):
     """What tells how long a task takes: those of one kind take about as long for each unit of work."""
 
     kind: Hashable
@@ -46,7 +46,7 @@ def work(
     tasks: Sequence[Task],
     do: Callable[[Task], Result],
     *,
-    kind_of: Callable[[Task], Kind],
+    effort_of: Callable[[Task], Effort],
     n_jobs: int,
     deadline: float | None,
 ) -> Iterator[tuple[Task, Done[Result]]]:
@@ -55,16 +55,16 @@ def work(
     Args:
         tasks: in the order in which they are begun.
         do: does one, in another process if there are several.
-        kind_of: tells how long a task takes.
+        effort_of: tells how long a task takes.
         n_jobs: how many processes there are. With one, it is this process.
         deadline: on the monotonic clock; what is not done then is given up.
     """
     clock = _Clock(deadline)
     if n_jobs == 1 or len(tasks) <= 1:
         for task in tasks:
-            if clock.has_time_for(kind_of(task)):
+            if clock.has_time_for(effort_of(task)):
                 done = _timed(do, task)
-                clock.learn(kind_of(task), done.seconds)
+                clock.learn(effort_of(task), done.seconds)
                 yield task, done
         return
     left, doing = deque(tasks), dict[Future[Done[Result]], Task]()
@@ -73,7 +73,7 @@ def work(
         while True:
             while left and len(doing) < n_workers:
                 task = left.popleft()
-                if clock.has_time_for(kind_of(task)):
+                if clock.has_time_for(effort_of(task)):
                     with out_of_reach():  # a process is started when there is a task for it
                         doing[pool.submit(_timed, do, task)] = task
             found = wait(doing, timeout=clock.left, return_when=FIRST_COMPLETED).done
@@ -81,7 +81,7 @@ def work(
                 return
             for future in found:
                 task, done = doing.pop(future), future.result()
-                clock.learn(kind_of(task), done.seconds)
+                clock.learn(effort_of(task), done.seconds)
                 yield task, done
 
 
@@ -97,14 +97,14 @@ class _Clock:
         """The seconds until the deadline, at least 0; None if there is none."""
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
 
-    def has_time_for(self, kind: Kind) -> bool:
+    def has_time_for(self, effort: Effort) -> bool:
         """Return whether a task will be done in time, if it takes as long as the longest of its kind did."""
-        expected = self.longest.get(kind.kind, 0.0) * kind.amount
+        expected = self.longest.get(effort.kind, 0.0) * effort.amount
         return self.left is None or expected < self.left
 
-    def learn(self, kind: Kind, seconds: float) -> None:
+    def learn(self, effort: Effort, seconds: float) -> None:
         """Note how long a task took."""
-        self.longest[kind.kind] = max(seconds / kind.amount, self.longest.get(kind.kind, 0.0))
+        self.longest[effort.kind] = max(seconds / effort.amount, self.longest.get(effort.kind, 0.0))
 
 
 @contextmanager

@@ -8,16 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin.committee.training import fit_committee
-from minmargin.errors import MissingExtraError
+from minmargin.errors import missing_extra
 from minmargin.typing import LearnerLike, Seed
 
 try:
     from skactiveml.base import SingleAnnotatorPoolQueryStrategy
     from skactiveml.utils import MISSING_LABEL, is_labeled, simple_batch
 except ImportError:
-    raise MissingExtraError(
-        "MinMarginSampling needs scikit-activeml, which is not installed. Use pip install 'minmargin[activeml]'."
-    ) from None
+    raise missing_extra("MinMarginSampling needs scikit-activeml", "activeml") from None
 
 
 class MinMarginSampling(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc] # scikit-activeml has no types

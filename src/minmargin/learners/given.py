@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minmargin import margins
-from minmargin.compute import GivenScreen, Screen, looks_wrong
+from minmargin.compute import GivenScreen, Screen, may_be_wrong
 from minmargin.data.rows import Matrix
 from minmargin.device import Device, Precision
 from minmargin.errors import InputError, NotNumbersError
@@ -88,7 +88,7 @@ class GivenScorer:
     def check_rows(self, X: NDArray[Any], rows: NDArray[np.int64] | range) -> None:
         """Raise an error that names the first row with class scores, or features, which cannot be meant."""
         wrong = ~np.isfinite(X[:, self._first_feature :]).all(axis=1)
-        if looks_wrong(
+        if may_be_wrong(
             X,
             self._n_models,
             self.n_classes,

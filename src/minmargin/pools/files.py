@@ -21,8 +21,8 @@ from minmargin.pools.base import Pool, Wanted
 from minmargin.pools.disk import check_ordinary, each_once, find_on_disk
 from minmargin.pools.formats import FORMATS, CsvFile, arrow_schema, as_frame, open_file, suffix_of
 from minmargin.pools.storage import (
-    DataFile,
     Location,
+    PoolFile,
     Stamp,
     find_stored,
     guarded,
@@ -30,7 +30,7 @@ from minmargin.pools.storage import (
     local_path,
     printable,
 )
-from minmargin.pools.stores import Store
+from minmargin.pools.stores import ObjectStore
 from minmargin.pools.uris import is_uri, shown
 
 _OPENED_AT_ONCE = 16
@@ -46,7 +46,7 @@ class FilePool:
 
     def __init__(self, source: str | Path | Iterable[str | Path]) -> None:
         self.name = _name(source)
-        self.files: list[DataFile] = _open_all(locate(source))
+        self.files: list[PoolFile] = _open_all(locate(source))
         first = self.files[0]
         self.schema: Schema = first.schema
         for file in self.files[1:]:
@@ -171,7 +171,7 @@ def stamps_of(pool: Pool) -> dict[str, str]:
     return pool.stamps() if isinstance(pool, DatasetPool) else {}
 
 
-def _counted(file: DataFile) -> list[int]:
+def _counted(file: PoolFile) -> list[int]:
     """Return how many rows a file has that does not say: it is read, one column of it."""
     names = list(file.schema.names)[:1]
     return [sum(count_rows(rows) for rows in file.chunks(dict.fromkeys(names), 1 << 20))]
@@ -210,7 +210,7 @@ def find_files(source: str | Path | Iterable[str | Path]) -> list[Path]:
 def locate(source: str | Path | Iterable[str | Path]) -> list[Location]:
     """Return the files that a path, URI, folder, glob or list of these names, each once, sorted."""
     sources = [source] if isinstance(source, (str, Path)) else source
-    stores: dict[str, Store] = {}
+    stores: dict[str, ObjectStore] = {}
     found = {each.key: each for source in sources for each in _find(source, stores)}
     here = each_once(Path(each.path) for each in found.values() if each.store is None)
     stored = [each for each in found.values() if each.store is not None]
@@ -231,7 +231,7 @@ def locate(source: str | Path | Iterable[str | Path]) -> list[Location]:
     return locations
 
 
-def _find(source: str | Path, stores: dict[str, Store]) -> list[Location]:
+def _find(source: str | Path, stores: dict[str, ObjectStore]) -> list[Location]:
     path = local_path(source)
     if isinstance(path, str) and "://" in path and is_uri(path):
         return find_stored(path, stores, _is_data)
@@ -242,7 +242,7 @@ def _is_data(path: str | Path) -> bool:
     return suffix_of(path) in FORMATS and not PurePath(path).name.startswith(("_", "."))
 
 
-def _open_all(locations: list[Location]) -> list[DataFile]:
+def _open_all(locations: list[Location]) -> list[PoolFile]:
     """Return the files, opened. Those in storage are opened several at a time: each takes a few round trips."""
     if all(location.store is None for location in locations):
         return [open_file(location) for location in locations]
@@ -273,7 +273,7 @@ def _wider(schemas: list[pa.Schema]) -> pa.DataType:
         return pa.string()  # numbers in one CSV file and texts in another: the texts of both
 
 
-def _check_same_columns(first: DataFile, file: DataFile) -> None:
+def _check_same_columns(first: PoolFile, file: PoolFile) -> None:
     here, there = first.location.name, file.location.name
     if first.schema.columns is None or file.schema.columns is None:
         if first.schema.row_shape != file.schema.row_shape:

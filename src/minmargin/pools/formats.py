@@ -27,7 +27,7 @@ from minmargin.errors import InputError
 from minmargin.pools.base import Wanted
 from minmargin.pools.csv_faults import NOT_UTF8, explain
 from minmargin.pools.npy import NpyFile
-from minmargin.pools.storage import DataFile, Location, checked, guarded, reading
+from minmargin.pools.storage import Location, PoolFile, checked, guarded, reading
 
 _CSV_BLOCK_BYTES = 4 << 20
 _READ_BUFFER_BYTES = 1 << 20
@@ -38,7 +38,7 @@ _BLANKS = [
 ]  # cells that hold nothing else, among numbers: as where types are guessed
 
 
-def open_file(location: Location) -> DataFile:
+def open_file(location: Location) -> PoolFile:
     """Return the file at a location, opened by the reader of its suffix."""
     return FORMATS[suffix_of(location.name)](location)
 
@@ -265,7 +265,7 @@ class CsvFile:
         return explain(reason, self.location, self.delimiter, self.arrow)
 
 
-FORMATS: dict[str, Callable[[Location], DataFile]] = {
+FORMATS: dict[str, Callable[[Location], PoolFile]] = {
     ".parquet": ParquetFile,
     ".pq": ParquetFile,
     ".csv": CsvFile,

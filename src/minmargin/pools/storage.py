@@ -22,7 +22,7 @@ from minmargin.data.rows import Rows, count_rows
 from minmargin.data.schema import Schema
 from minmargin.errors import InputError, MinMarginError
 from minmargin.pools.base import Wanted
-from minmargin.pools.stores import Store, open_store, reason_of, unreachable
+from minmargin.pools.stores import ObjectStore, open_store, reason_of, unreachable
 from minmargin.pools.uris import shown, split_uri
 
 _GLOB_MARKS = "*?["
@@ -58,7 +58,7 @@ class Location:
 
     path: str = field(repr=False)
     name: str
-    store: Store | None = None
+    store: ObjectStore | None = None
 
     @classmethod
     def on_disk(cls, path: str | Path) -> Location:
@@ -153,7 +153,7 @@ def printable(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-class DataFile(Protocol):
+class PoolFile(Protocol):
     """One file of a pool.
 
     Attributes:
@@ -177,7 +177,7 @@ class DataFile(Protocol):
         ...
 
 
-def identity(file: DataFile) -> list[str | bytes]:
+def identity(file: PoolFile) -> list[str | bytes]:
     """Return what the fingerprint of a file is made of, or say that it is no longer the one that was read."""
 
     def read() -> list[str | bytes]:
@@ -217,7 +217,7 @@ def guarded(
         yield batch
 
 
-def checked(file: DataFile, format_name: str, groups: range | None, chunks: Iterator[Rows]) -> Iterator[Rows]:
+def checked(file: PoolFile, format_name: str, groups: range | None, chunks: Iterator[Rows]) -> Iterator[Rows]:
     """Return the chunks, with an error if the file is not, or does not stay, what it was when it was opened."""
 
     def check() -> None:
@@ -250,7 +250,7 @@ def local_path(source: str | Path) -> str | Path:
     return url2pathname(f"/{path}")
 
 
-def find_stored(uri: str, stores: dict[str, Store], is_data: Callable[[str], bool]) -> list[Location]:
+def find_stored(uri: str, stores: dict[str, ObjectStore], is_data: Callable[[str], bool]) -> list[Location]:
     """Return the files that a URI, of a file, a folder or a glob, names.
 
     Args:
@@ -260,7 +260,7 @@ def find_stored(uri: str, stores: dict[str, Store], is_data: Callable[[str], boo
     """
     try:
         store, path = open_store(uri, stores)
-        found = _look(store, path, is_data)
+        found = _paths_of(store, path, is_data)
     except MinMarginError:
         raise
     except Exception as error:  # noqa: BLE001 - fsspec's file systems raise what their libraries raise
@@ -276,7 +276,7 @@ def find_stored(uri: str, stores: dict[str, Store], is_data: Callable[[str], boo
     raise failure  # outside the handler: the cause may show the credentials
 
 
-def _look(store: Store, path: str, is_data: Callable[[str], bool]) -> list[str] | None:
+def _paths_of(store: ObjectStore, path: str, is_data: Callable[[str], bool]) -> list[str] | None:
     """Return the paths of what `path` names; None if there is nothing."""
     from pyarrow.fs import FileType  # noqa: PLC0415 - it starts the libraries of all stores
 
@@ -298,11 +298,11 @@ def _look(store: Store, path: str, is_data: Callable[[str], bool]) -> list[str] 
     return found
 
 
-def _data_in(store: Store, folder: str, is_data: Callable[[str], bool]) -> list[str]:
+def _data_in(store: ObjectStore, folder: str, is_data: Callable[[str], bool]) -> list[str]:
     return [info.path for info in _list(store, folder, recursive=True) if info.is_file and is_data(info.path)]
 
 
-def _list(store: Store, folder: str, *, recursive: bool) -> Sequence[Any]:
+def _list(store: ObjectStore, folder: str, *, recursive: bool) -> Sequence[Any]:
     from pyarrow.fs import FileSelector  # noqa: PLC0415 - as above
 
     selector = FileSelector(folder, allow_not_found=True, recursive=recursive)

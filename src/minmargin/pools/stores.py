@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.errors import InputError, MissingExtraError, listing, missing_extra
 from minmargin.pools.uris import has_stray_slash, hide, scheme_of, shown, split_uri
 from minmargin.properties import cached_property
 
@@ -65,7 +65,7 @@ _S3_OPTIONS: dict[str, Callable[[str], Any]] = {
 
 
 @dataclass(frozen=True)
-class Store:
+class ObjectStore:
     """A file system behind a URI. Only the URI travels to other processes: each makes its own connection.
 
     pyarrow's file systems can be pickled, but not all of them keep their credentials or limits.
@@ -107,7 +107,7 @@ class Store:
         return f"{scheme}://{path}"
 
 
-def open_store(uri: str, stores: dict[str, Store]) -> tuple[Store, str]:
+def open_store(uri: str, stores: dict[str, ObjectStore]) -> tuple[ObjectStore, str]:
     """Return the file system that a URI names, and the path in it; `stores` holds those that were named before."""
     if has_stray_slash(uri):
         raise InputError(
@@ -116,14 +116,14 @@ def open_store(uri: str, stores: dict[str, Store]) -> tuple[Store, str]:
         )
     scheme = scheme_of(uri)
     if scheme not in ARROW_SCHEMES:
-        store = stores.setdefault(uri, Store(uri))
+        store = stores.setdefault(uri, ObjectStore(uri))
         return store, store.connection[1]
     authority, path, query = split_uri(uri)
     if not authority and scheme not in _HADOOP_SCHEMES:
         raise InputError(f"{shown(uri)!r} names no bucket. Use {scheme}://bucket/path.")
     address = f"{scheme}://{authority}?{query}"
     if address not in stores:
-        stores[address] = Store(_with_region(address))
+        stores[address] = ObjectStore(_with_region(address))
     root = stores[address].connection[1]
     whole = f"{root.rstrip('/')}/{unquote(path)}" if root else unquote(path)
     return stores[address], whole.rstrip("/") or root
@@ -241,9 +241,7 @@ def _connect_fsspec(uri: str) -> tuple[Any, str]:
     try:
         import fsspec  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            f"{scheme_of(uri)}:// needs fsspec, which is not installed. Use pip install 'minmargin[fsspec]'."
-        ) from None
+        raise missing_extra(f"{scheme_of(uri)}:// needs fsspec", "fsspec") from None
     from pyarrow import fs  # noqa: PLC0415 - as above
 
     try:

@@ -13,7 +13,7 @@ from scipy import sparse
 from minmargin.data.rows import Frame, Matrix, concat_rows
 from minmargin.errors import InputError
 from minmargin.report.neighbors import nearest_of
-from minmargin.report.survey import N_COMPARED, Seen, Survey, evenly
+from minmargin.report.survey import N_COMPARED, Survey, Surveyed, evenly
 from minmargin.scan.rereading import Origin
 
 Points = NDArray[np.float64]
@@ -80,7 +80,9 @@ def make_chart(
     return chart._replace(links=np.stack([chart.picks, chart.picks[nearest]], axis=1))
 
 
-def _by_numbers(seen: Sequence[Seen], origin: Origin, columns: Sequence[str | int] | None) -> Chart | None:
+def _by_numbers(
+    seen: Sequence[Surveyed], origin: Origin, columns: Sequence[str | int] | None
+) -> Chart | None:
     """Return a chart of rows as the learner sees them: of two places, of all there are, or of principal components."""
     vectors = seen[0].vectors
     if vectors is None:
@@ -94,7 +96,7 @@ def _by_numbers(seen: Sequence[Seen], origin: Origin, columns: Sequence[str | in
     return _by_components(seen, labeled)
 
 
-def _by_columns(seen: Sequence[Seen], origin: Origin, names: list[str], n_unknown: int) -> Chart:
+def _by_columns(seen: Sequence[Surveyed], origin: Origin, names: list[str], n_unknown: int) -> Chart:
     """Return a chart of two columns of the pool, without the `n_unknown` picks that lack a value there."""
     sample, picks, by_margin = (_values(each.columns, names, "the pool") for each in seen)
     rows = None if origin.labeled is None else origin.labeled.rows
@@ -125,7 +127,7 @@ def _values(frame: Frame | None, names: list[str], what: str) -> Points:
     return np.stack([frame[name].cast(nw.Float64).to_numpy() for name in names], axis=1)
 
 
-def _by_places(seen: Sequence[Seen], labeled: Matrix | None, places: list[int]) -> Chart:
+def _by_places(seen: Sequence[Surveyed], labeled: Matrix | None, places: list[int]) -> Chart:
     """Return a chart of two features, by their places."""
     width = cast("Matrix", seen[0].vectors).shape[1]
     for place in places:
@@ -142,7 +144,7 @@ def _by_places(seen: Sequence[Seen], labeled: Matrix | None, places: list[int]) 
     return Chart(names, how, sample, known, picks, by_margin)
 
 
-def _by_components(seen: Sequence[Seen], labeled: Matrix | None) -> Chart:
+def _by_components(seen: Sequence[Surveyed], labeled: Matrix | None) -> Chart:
     """Return a chart of the first two principal components of everything that is drawn."""
     from sklearn.decomposition import PCA  # noqa: PLC0415 - slow to import
 
@@ -173,7 +175,7 @@ def _by_components(seen: Sequence[Seen], labeled: Matrix | None) -> Chart:
     )
 
 
-def _plane(seen: Sequence[Seen], origin: Origin) -> Chart | None:
+def _plane(seen: Sequence[Surveyed], origin: Origin) -> Chart | None:
     """Return a chart of rows that are two numbers each, with the boundaries; None if they are not."""
     if any("x" not in each.notes for each in seen) or origin.labeled is None:
         return None

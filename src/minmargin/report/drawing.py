@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree as ET
 
-from minmargin.errors import MissingExtraError
+from minmargin.errors import missing_extra
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -157,7 +157,5 @@ def plotting() -> Any:
     try:
         import matplotlib.figure  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            "Reports need matplotlib, which is not installed. Use pip install 'minmargin[report]'."
-        ) from None
+        raise missing_extra("Reports need matplotlib", "report") from None
     return matplotlib

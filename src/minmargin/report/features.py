@@ -17,7 +17,7 @@ from minmargin.data.rows import Frame
 from minmargin.data.schema import Column
 from minmargin.learners.given import GivenScorer
 from minmargin.learners.text import TextScorer, Words
-from minmargin.report.survey import N_COMPARED, Seen, Survey, evenly
+from minmargin.report.survey import N_COMPARED, Survey, Surveyed, evenly
 from minmargin.scan.rereading import Origin
 
 #: What a feature's values are: numbers, with NaN for a missing one; dates, as microseconds since 1970, likewise;
@@ -85,7 +85,7 @@ def features_of(
     return _of_arrays(survey.sample.vectors, cast("Any", picks.vectors), cast("Any", labeled), image_shape)
 
 
-def _of_columns(sample: Seen, picks: Seen, origin: Origin, n_picks: int) -> list[Feature]:
+def _of_columns(sample: Surveyed, picks: Surveyed, origin: Origin, n_picks: int) -> list[Feature]:
     if sample.columns is None or picks.columns is None:
         return []
     rows = None if origin.labeled is None else origin.labeled.rows

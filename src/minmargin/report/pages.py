@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.files import check_writable
 from minmargin.report.drawing import plotting
 from minmargin.version import __version__
@@ -46,9 +46,7 @@ def _environment() -> jinja2.Environment:
         import jinja2  # noqa: PLC0415 - an extra
         from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
     except ImportError:
-        raise MissingExtraError(
-            "Reports need jinja2, which is not installed. Use pip install 'minmargin[report]'."
-        ) from None
+        raise missing_extra("Reports need jinja2", "report") from None
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("minmargin", "report/templates"),
         autoescape=True,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.report.survey import evenly
 
 BUDGET = 600_000  # characters that all pictures of a page may take
@@ -141,7 +141,5 @@ def _pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - comes with matplotlib, an extra
     except ImportError:
-        raise MissingExtraError(
-            "Pictures need Pillow, which is not installed. Use pip install 'minmargin[report]'."
-        ) from None
+        raise missing_extra("Pictures need Pillow", "report") from None
     return Image

@@ -36,7 +36,7 @@ _SAMPLE_KEY = np.uint64(0x6D696E6D617267)  # whatever the seed of a run: one poo
 
 
 @dataclass(frozen=True)
-class Seen:
+class Surveyed:
     """Some rows of the pool.
 
     Attributes:
@@ -52,7 +52,7 @@ class Seen:
     columns: Frame | None
 
     @classmethod
-    def of(cls, kept: Ranked) -> Seen:
+    def of(cls, kept: Ranked) -> Surveyed:
         """Return what a shortlist has kept."""
         details: dict[str, Any] = dict(kept.details)
         return cls(kept.rows, details, details.pop("vector", None), details.pop("carried", None))
@@ -60,12 +60,12 @@ class Seen:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, places: NDArray[np.intp]) -> Seen:
+    def take(self, places: NDArray[np.intp]) -> Surveyed:
         """Return some of the rows."""
         notes = {name: values[places] for name, values in self.notes.items()}
         vectors = None if self.vectors is None else cast("Matrix", take_rows(self.vectors, places))
         columns = None if self.columns is None else cast("Frame", take_rows(self.columns, places))
-        return Seen(self.rows[places], notes, vectors, columns)
+        return Surveyed(self.rows[places], notes, vectors, columns)
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class Survey:
         missing: what could not be had, and why, in sentences.
     """
 
-    sample: Seen
-    picks: Seen
+    sample: Surveyed
+    picks: Surveyed
     places: NDArray[np.intp]
-    by_margin: Seen
+    by_margin: Surveyed
     shown: tuple[str, ...]
     row_score: bool
     missing: tuple[str, ...]
@@ -110,7 +110,7 @@ def survey_pool(batch: Batch, origin: Origin, *, columns: Sequence[str], progres
         columns=columns,
         progress=progress,
     )
-    found, sampled, of_margin = Seen.of(picks), Seen.of(sample), Seen.of(by_margin)
+    found, sampled, of_margin = Surveyed.of(picks), Surveyed.of(sample), Surveyed.of(by_margin)
     if few is not None and not _finite(origin.some_vectors(), found, sampled, of_margin):
         found, sampled, of_margin = (replace(each, vectors=None) for each in (found, sampled, of_margin))
         missing = ("Some rows have missing values, so there is no map, and no distances.",)
@@ -125,7 +125,9 @@ def survey_pool(batch: Batch, origin: Origin, *, columns: Sequence[str], progres
     )
 
 
-def _order_of(found: Seen, rows: NDArray[np.int64], scores: NDArray[np.float64] | None) -> NDArray[np.intp]:
+def _order_of(
+    found: Surveyed, rows: NDArray[np.int64], scores: NDArray[np.float64] | None
+) -> NDArray[np.intp]:
     """Return where rows stand among those found, which must be the same, with the same scores if there are some."""
     order = np.argsort(found.rows)
     in_order = np.argsort(rows)
@@ -256,7 +258,7 @@ def _which_vectors(origin: Origin, n_few: int, n_margin: int) -> tuple[_Vectors,
     return _any_size, _any_size, ()
 
 
-def _finite(labeled: Matrix, *seen: Seen) -> bool:
+def _finite(labeled: Matrix, *seen: Surveyed) -> bool:
     """Return whether all rows are without missing and infinite values."""
     vectors = [labeled, *(each.vectors for each in seen if each.vectors is not None)]
     return all(bool(np.isfinite(_numbers(each)[0]).all()) for each in vectors)

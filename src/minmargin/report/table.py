@@ -19,7 +19,7 @@ N_COLUMNS = 20  # of the pool's own, that a page has
 N_SHOWN = 8  # of these, that are shown until the reader chooses others
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What a cell shows; `key` is what it is sorted by, where that is more."""
 
     text: str
@@ -34,7 +34,7 @@ class TableColumn:
     """
 
     name: str
-    cells: Sequence[Cell | Picture | None]
+    cells: Sequence[TableCell | Picture | None]
     kind: str
     shown: bool = True
 
@@ -43,7 +43,7 @@ class TableColumn:
         """Whether it holds texts to read, and not only names, addresses and the like."""
         return self.kind == "sentence" or (
             self.kind == "text"
-            and any(isinstance(cell, Cell) and _is_to_read(cell.text) for cell in self.cells)
+            and any(isinstance(cell, TableCell) and _is_to_read(cell.text) for cell in self.cells)
         )
 
     @property
@@ -59,12 +59,12 @@ def number_column(name: str, values: Sequence[Any]) -> TableColumn:
 
 def text_column(name: str, values: Sequence[Any]) -> TableColumn:
     """Return a column of texts."""
-    return TableColumn(name, [Cell("" if value is None else str(value)) for value in values], "text")
+    return TableColumn(name, [TableCell("" if value is None else str(value)) for value in values], "text")
 
 
 def sentence_column(name: str, sentences: Sequence[str]) -> TableColumn:
     """Return a column of sentences: as wide as one needs, however short they are."""
-    return TableColumn(name, [Cell(sentence) for sentence in sentences], "sentence")
+    return TableColumn(name, [TableCell(sentence) for sentence in sentences], "sentence")
 
 
 def picture_column(name: str, pictures: Sequence[Picture | None]) -> TableColumn:
@@ -82,14 +82,14 @@ def pool_column(name: str, values: pa.ChunkedArray | pa.Array) -> TableColumn:
         cells = [cell._replace(key=None) for cell in map(_number_or_nothing, each)]
         return TableColumn(name, cells, "number")
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
-        return TableColumn(name, [Cell(_date(value)) for value in each], "date")
+        return TableColumn(name, [TableCell(_date(value)) for value in each], "date")
     return text_column(name, [_plain(value) for value in each])
 
 
 def cut_texts(columns: Sequence[TableColumn]) -> tuple[list[TableColumn], str]:
     """Return the columns with texts so short that the page stays small, and a sentence if some were cut."""
     texts = [column for column in columns if column.kind in _CUT]
-    lengths = [len(cell.text) for column in texts for cell in column.cells if isinstance(cell, Cell)]
+    lengths = [len(cell.text) for column in texts for cell in column.cells if isinstance(cell, TableCell)]
     for limit in _LIMITS:
         if limit == _LIMITS[-1] or sum(_room(column, limit) for column in texts) <= BUDGET:
             cut = [_cut(column, limit) if column.kind in _CUT else column for column in columns]
@@ -108,27 +108,29 @@ def _room(column: TableColumn, limit: int) -> int:
     return sum(
         len(cell.text[:limit].encode("utf-8", "replace")) + 5 * sum(map(cell.text[:limit].count, "<>&'\"_"))
         for cell in column.cells
-        if isinstance(cell, Cell)
+        if isinstance(cell, TableCell)
     )
 
 
 def _cut(column: TableColumn, limit: int) -> TableColumn:
     cells = [
-        Cell(cell.text[: limit - 1] + "…") if isinstance(cell, Cell) and len(cell.text) > limit else cell
+        TableCell(cell.text[: limit - 1] + "…")
+        if isinstance(cell, TableCell) and len(cell.text) > limit
+        else cell
         for cell in column.cells
     ]
     return replace(column, cells=cells)
 
 
-def _number_or_nothing(value: Any) -> Cell:
-    return Cell("") if value is None else _number(value)
+def _number_or_nothing(value: Any) -> TableCell:
+    return TableCell("") if value is None else _number(value)
 
 
-def _number(value: Any) -> Cell:
+def _number(value: Any) -> TableCell:
     if isinstance(value, int):
-        return Cell(str(value))
+        return TableCell(str(value))
     text = f"{value:.4g}"
-    return Cell(text, None if float(text) == value else repr(float(value)))
+    return TableCell(text, None if float(text) == value else repr(float(value)))
 
 
 def _date(value: Any) -> str:

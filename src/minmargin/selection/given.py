@@ -23,7 +23,7 @@ from minmargin.learners.given import GivenScorer, Values
 from minmargin.pools import check_batch_size, match_pool
 from minmargin.scan.checkpoint import seed_of
 from minmargin.scan.engines import resolve_execution
-from minmargin.selection.source import ColumnNames, Source, as_array
+from minmargin.selection.scored_rows import ColumnNames, ScoredRows, as_array
 from minmargin.strategies import check_strategy, distinct_rows, resolve_strategy
 from minmargin.typing import Seed, StrategyLike
 
@@ -92,15 +92,15 @@ def select_from_probabilities(
     distinct = check_choice("distinct", distinct)
     others = kept if id_column is None else [id_column, *kept]
     probabilities, pool = with_index(probabilities, id_column), with_index(pool, id_column)
-    source = Source.of(probabilities, base, features, columns, pool, others)
-    named = _classes(classes, source)
+    scored = ScoredRows.of(probabilities, base, features, columns, pool, others)
+    named = _classes(classes, scored)
     scorer = GivenScorer(
-        source.n_members, len(named), source.has_base, source.n_features, values, source.member_names
+        scored.n_members, len(named), scored.has_base, scored.n_features, values, scored.member_names
     )
     _check_enough(chosen.name, scorer)
-    intake = Intake("matrix", source.columns, scorer.width, missing=True)
+    intake = Intake("matrix", scored.columns, scorer.width, missing=True)
     excluded = resolve_excluded(exclude, id_column)
-    matched = match_pool(source.pool, intake, id_column=id_column, keep=keep, exclude=excluded)
+    matched = match_pool(scored.pool, intake, id_column=id_column, keep=keep, exclude=excluded)
     size = check_batch_size(batch_size, matched)
     check_strategy(chosen, scorer.n_members, "the committee", probabilistic=True)
     chosen.shortlists(size)  # says now if the strategy's own settings do not fit the batch
@@ -109,8 +109,8 @@ def select_from_probabilities(
         intake,
         random_state,
         vectors=_labeled(labeled_features, scorer.n_features),
-        has_base=source.has_base or source.n_members == 1,
-        member_names=source.member_names,
+        has_base=scored.has_base or scored.n_members == 1,
+        member_names=scored.member_names,
     )
     committee = Committee(named, provenance, None, scorer)
     wanted = bool(scorer.n_features) and distinct_rows(None, chosen) if distinct is None else bool(distinct)
@@ -128,15 +128,15 @@ def _labeled(given: Any, n_features: int) -> Matrix | None:
     return array
 
 
-def _classes(classes: Sequence[Any] | None, source: Source) -> NDArray[Any]:
-    n_classes = source.n_classes
+def _classes(classes: Sequence[Any] | None, scored: ScoredRows) -> NDArray[Any]:
+    n_classes = scored.n_classes
     if n_classes < 2:
         raise InputError(
             f"The probabilities are of {n_classes} class, and a margin is between two. Give a column for each class; "
             "for those of one of two classes use np.column_stack([1 - p, p])."
         )
     if classes is None:
-        return np.arange(n_classes) if source.names is None else np.array(source.names)
+        return np.arange(n_classes) if scored.names is None else np.array(scored.names)
     if isinstance(classes, str):
         raise InputError(f"classes={classes!r} is one text. Give a list with a name for each class.")
     if len(classes) != n_classes:
@@ -146,8 +146,8 @@ def _classes(classes: Sequence[Any] | None, source: Source) -> NDArray[Any]:
     if len(set(classes)) != n_classes:
         raise InputError("classes names a class twice. Name each once, in the order of the columns.")
     by_name = {str(each): each for each in classes}
-    if source.names is not None and set(by_name) == set(source.names):
-        classes = [by_name[name] for name in source.names]
+    if scored.names is not None and set(by_name) == set(scored.names):
+        classes = [by_name[name] for name in scored.names]
     return as_labels(list(classes))
 
 

@@ -20,3 +20,15 @@ if DEVICE == "cpu":
 @pytest.fixture(scope="session")
 def device():
     return DEVICE
+
+
+@pytest.fixture(params=["Triton", "plain torch"])
+def way(request, monkeypatch):
+    """Make canonical class scores and distances by Triton's kernels, and then by plain torch."""
+    from minmargin.compute.gpu import apart, looks, ordered  # noqa: PLC0415 - imports torch
+
+    if request.param == "plain torch":
+        for module in (apart, ordered):
+            monkeypatch.setattr(module, "has_triton", lambda _: False)
+    elif not looks.has_triton("cpu"):
+        pytest.importorskip("triton")

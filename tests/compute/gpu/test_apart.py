@@ -14,15 +14,7 @@ from minmargin.seeds import SeedTree
 pytest.importorskip("torch")
 
 from minmargin.compute.gpu import apart as on_device
-from minmargin.compute.gpu import greedy, looks
-
-
-@pytest.fixture(params=["Triton", "plain torch"])
-def way(request, monkeypatch):
-    if request.param == "plain torch":
-        monkeypatch.setattr(on_device, "has_triton", lambda _: False)
-    elif not looks.has_triton("cpu"):
-        pytest.importorskip("triton")
+from minmargin.compute.gpu import greedy
 
 
 def factors(seed, n, n_left, n_right, scale=1.0):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import brute_force
-from minmargin.compute.kernels import LinearModels
+from minmargin.compute.kernels import LinearKernel
 from minmargin.compute.networks.forward import NetworkModels
 from minmargin.learners.linear import LinearScorer
 from minmargin.learners.networks.scorer import NetworkScorer
@@ -15,21 +15,13 @@ from random_networks import random_networks
 
 pytest.importorskip("torch")
 
-from minmargin.compute.gpu import looks, ordered
+from minmargin.compute.gpu import ordered
 from minmargin.compute.gpu.ordered import DeviceModels, OrderedLayers
 
 
 @pytest.fixture(autouse=True)
 def every_trip_pays(monkeypatch):
     monkeypatch.setattr(ordered, "_WORTH_A_TRIP", 0)
-
-
-@pytest.fixture(params=["Triton", "plain torch"])
-def way(request, monkeypatch):
-    if request.param == "plain torch":
-        monkeypatch.setattr(ordered, "has_triton", lambda _: False)
-    elif not looks.has_triton("cpu"):
-        pytest.importorskip("triton")
 
 
 def rows_of_all_sizes(rng, n, n_features, dtype):
@@ -59,7 +51,7 @@ def test_linear_models(device, n_outputs, softmax):
     rng = np.random.default_rng(n_outputs)
     weights, intercepts = rng.normal(size=(13, 4, n_outputs)), rng.normal(size=(4, n_outputs))
     X = rows_of_all_sizes(rng, 40, 13, np.float32)
-    on_cpu = LinearModels(weights, intercepts, softmax=softmax)
+    on_cpu = LinearKernel(weights, intercepts, softmax=softmax)
     layers = OrderedLayers([weights.reshape(1, 13, -1)], [intercepts.reshape(1, -1)], None, device)
     on_device = DeviceModels(on_cpu, layers, intercepts.shape, softmax=softmax)
     np.testing.assert_array_equal(on_device.class_scores(X), on_cpu.class_scores(X))
@@ -80,7 +72,7 @@ def test_few_activations_at_a_time_give_the_same(device, monkeypatch):
 def test_too_few_rows_stay_on_the_cpu(device, monkeypatch):
     monkeypatch.setattr(ordered, "_WORTH_A_TRIP", 31)
     layers = OrderedLayers([np.ones((1, 3, 2))], [np.zeros((1, 2))], None, device)
-    on_cpu = LinearModels(np.ones((3, 1, 2)), np.zeros((1, 2)), softmax=True)
+    on_cpu = LinearKernel(np.ones((3, 1, 2)), np.zeros((1, 2)), softmax=True)
     models = DeviceModels(on_cpu, layers, (1, 2), softmax=True)
     asked = []
     monkeypatch.setattr(

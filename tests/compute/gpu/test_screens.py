@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from minmargin.compute.networks.forward import NetworkModels
 from minmargin.data.rows import ColumnBlock
 from minmargin.learners.linear import LinearScorer
 from random_networks import random_networks, rows_on_a_boundary
+from scripts import load_script
 from soundness import SCORES, assert_keeps_what_belongs, linear_class_scores, links
 
 pytest.importorskip("torch")
@@ -306,10 +306,7 @@ def test_a_gpu_picks_the_batches_of_networks_that_other_machines_picked(precisio
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_gpu_picks_the_batches_of_linear_models_that_other_machines_picked(precision):
-    path = TESTS / "property" / "batches_of_a_fixed_committee.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load_script(TESTS / "property" / "batches_of_a_fixed_committee.py")
     rng = np.random.default_rng(0)
     X, y, pool = rng.normal(size=(60, 33)), np.arange(60) % 3, rng.normal(size=(2000, 33))
     committee = mm.fit_committee(X, y, learner=script.FixedWeights(), n_models=7, random_state=0)

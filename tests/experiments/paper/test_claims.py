@@ -390,7 +390,7 @@ def test_the_number_of_members_hardly_matters(fifty, hundred, outcome):
 
 
 FALLING = {0.25: 0.04, 0.5: 0.03, 1: 0.02, 2: 0.01, 4: 0.0}
-LEVEL = dict.fromkeys(FALLING, 0.02)
+FLAT = dict.fromkeys(FALLING, 0.02)
 CLIMBING = dict(zip(FALLING, reversed(FALLING.values()), strict=True))
 TRADED = {beta: [-height, -height, 0, 0, height, height] for beta, height in FALLING.items()}
 HALF_TRADED = {beta: [0, 0, 0, 0, height, height] for beta, height in FALLING.items()}
@@ -401,7 +401,7 @@ BENT = {**FALLING, 0.25: 0.025}
     ("name", "beta", "outcome"),
     [
         ("tuning-beta-helps", FALLING, HOLDS),
-        ("tuning-beta-helps", LEVEL, FAILS),
+        ("tuning-beta-helps", FLAT, FAILS),
         ("tuning-beta-shuttle", FALLING, HOLDS),
         ("tuning-beta-shuttle", BENT, PART),
         ("tuning-beta-shuttle", CLIMBING, FAILS),
@@ -409,7 +409,7 @@ BENT = {**FALLING, 0.25: 0.025}
         ("tuning-beta-cod-rna", FALLING, FAILS),
         ("tuning-beta-magic04", TRADED, HOLDS),
         ("tuning-beta-magic04", HALF_TRADED, PART),
-        ("tuning-beta-magic04", LEVEL, FAILS),
+        ("tuning-beta-magic04", FLAT, FAILS),
         ("tuning-large-like-margin", FALLING, HOLDS),
         ("tuning-large-like-margin", {**FALLING, 0.25: 0.0}, PART),
         ("tuning-large-like-margin", CLIMBING, FAILS),

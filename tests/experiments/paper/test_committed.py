@@ -9,7 +9,7 @@ import pytest
 
 from minmargin.experiments.paper.claims import CLAIMS, Measured, judge
 from minmargin.experiments.paper.page import N_DRAWS_SEEN
-from minmargin.experiments.paper.page.draws import look_at
+from minmargin.experiments.paper.page.draws import play_anew
 from minmargin.experiments.paper.page.tables import ledger
 from minmargin.experiments.paper.reproduce import GAMES
 
@@ -19,7 +19,7 @@ RESULTS = ROOT / "paper" / "results"
 
 @pytest.fixture(scope="module")
 def measured():
-    return replace(Measured.read(RESULTS), draws=[look_at(draw) for draw in range(N_DRAWS_SEEN)])
+    return replace(Measured.read(RESULTS), draws=[play_anew(draw) for draw in range(N_DRAWS_SEEN)])
 
 
 def test_the_page_shows_the_verdicts_that_the_results_give(measured):

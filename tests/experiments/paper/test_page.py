@@ -15,7 +15,7 @@ from minmargin.experiments.paper.claims import CLAIMS, Measured, Outcome, judge
 from minmargin.experiments.paper.claims.measured import EVERYWHERE, EXPERIMENTS, GAUSSIAN, TUNED, Place
 from minmargin.experiments.paper.figures import panels_of
 from minmargin.experiments.paper.page import make_page, write_page
-from minmargin.experiments.paper.page.draws import look_at
+from minmargin.experiments.paper.page.draws import play_anew
 from minmargin.experiments.paper.page.section import how_it_was_run
 from minmargin.experiments.paper.page.summary import largest, summarize_all
 from minmargin.experiments.paper.page.tables import differences_to, some_sizes, table, wins
@@ -219,7 +219,7 @@ def test_a_page_can_be_made_of_any_part_of_the_results(place, gains):
 
 
 def test_a_draw_to_look_at_is_one_of_the_experiment():
-    draw = look_at(0, n_picks=7)
+    draw = play_anew(0, n_picks=7)
     assert draw.points.shape == (40, 2)
     assert draw.members.shape == (25, 3)
     assert {name: rows.shape for name, rows in draw.picks.items()} == dict.fromkeys(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from minmargin.experiments.study.penalties import (
 )
 from minmargin.experiments.study.problems import load_problem
 from minmargin.learners.logistic import LogisticLearner
+from scripts import load_script
 
 SCRIPT = Path(__file__).parents[3] / "study" / "penalties.py"
 CLEARLY = {"a9a": [0.03, 0.031, 0.029, 0.03], "mnist": [-0.02, -0.021, -0.019, -0.02]}
@@ -33,10 +33,7 @@ HARDLY = {"magic04": [0.01, -0.01, 0.02, -0.018]}
 
 @pytest.fixture(scope="module")
 def penalties():
-    spec = importlib.util.spec_from_file_location("penalties", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT)
 
 
 def made_up_results():

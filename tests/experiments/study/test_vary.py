@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -12,16 +11,14 @@ import pytest
 from minmargin.experiments.study.grid import REFERENCES
 from minmargin.experiments.study.parts import read_results
 from minmargin.experiments.study.variants import MEANINGS, VARIED
+from scripts import load_script
 
 SCRIPT = Path(__file__).parents[3] / "study" / "vary.py"
 
 
 @pytest.fixture(scope="module")
 def vary():
-    spec = importlib.util.spec_from_file_location("vary", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT)
 
 
 @pytest.fixture

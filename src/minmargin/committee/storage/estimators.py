@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from minmargin.committee.storage.damage import damaged
 from minmargin.committee.storage.packed import Packed
 from minmargin.committee.storage.saved import Saved
-from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.errors import InputError, listing, missing_extra
 from minmargin.learners.recognition import last_step
 from minmargin.learners.sklearn import EstimatorScorer
 
@@ -25,9 +25,7 @@ def require_skops(purpose: str) -> Any:
     try:
         import skops.io  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            f"{purpose} needs skops, which is not installed. Use pip install 'minmargin[skops]'."
-        ) from None
+        raise missing_extra(f"{purpose} needs skops", "skops") from None
     return skops.io
 
 

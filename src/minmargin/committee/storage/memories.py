@@ -15,7 +15,7 @@ from minmargin.committee.provenance import Provenance
 from minmargin.committee.storage.packed import Packed, pack_arrays
 from minmargin.committee.storage.saved import Saved
 from minmargin.data.conversion import Conversion, Marks, Purpose
-from minmargin.data.given import GivenIntake
+from minmargin.data.foreign import ForeignIntake
 from minmargin.data.intake import Form, Intake
 from minmargin.data.rows import Matrix
 from minmargin.data.schema import Column, Kind
@@ -52,7 +52,7 @@ def unpack_classes(saved: Saved) -> NDArray[Any]:
 def describe_intake(intake: Intake) -> dict[str, Any]:
     """Return the form in which models take rows, for the JSON file."""
     more: dict[str, Any] = {"given": None}
-    if type(intake) is GivenIntake:
+    if type(intake) is ForeignIntake:
         more["given"] = {"names": None if intake.names is None else list(intake.names), "sized": intake.sized}
     elif type(intake) is ShapedIntake:
         more["shaped"] = {"row_shape": list(intake.row_shape), "whole": intake.whole}
@@ -108,7 +108,7 @@ def read_intake(fields: Fields) -> Intake:
     names = None if given.optional("names", list) is None else tuple(given.each("names", str))
     if names is not None and (not names or len(set(names)) < len(names)):
         raise fields.wrong("the names of its columns are not different texts")
-    return GivenIntake(form, columns, width, kind, missing, names, given.get("sized", bool))
+    return ForeignIntake(form, columns, width, kind, missing, names, given.get("sized", bool))
 
 
 def check_form(fields: Fields, intake: Intake, scorer: str, preprocess: str) -> None:
@@ -124,7 +124,7 @@ def check_form(fields: Fields, intake: Intake, scorer: str, preprocess: str) -> 
     fits = {
         "table": preprocess == "auto" and intake.columns is not None,
         "frame": intake.backend is not None,
-        "any": type(intake) is GivenIntake,
+        "any": type(intake) is ForeignIntake,
         "text": kinds <= {"text"} and (intake.columns is not None or intake.width == 1),
         "matrix": "text" not in kinds,
         "sparse": "text" not in kinds,

@@ -7,7 +7,7 @@ from typing import Any
 from minmargin.committee.storage.damage import damaged
 from minmargin.committee.storage.saved import Saved
 from minmargin.device import require_torch
-from minmargin.errors import InputError, MissingExtraError, listing
+from minmargin.errors import InputError, listing, missing_extra
 
 REFUSED = "A committee of torch modules cannot be saved"
 _SAVING, _LOADING = "Saving a committee of torch modules", "Loading a committee of torch modules"
@@ -30,9 +30,7 @@ def require_safetensors(purpose: str) -> Any:
     try:
         import safetensors.torch  # noqa: PLC0415 - an extra, and imports torch
     except ImportError:
-        raise MissingExtraError(
-            f"{purpose} needs safetensors, which is not installed. Use pip install 'minmargin[torch]'."
-        ) from None
+        raise missing_extra(f"{purpose} needs safetensors", "torch") from None
     return safetensors.torch
 
 

@@ -27,7 +27,7 @@ from minmargin.compute.cpu.reductions import (
     lowest_size,
     roots,
 )
-from minmargin.compute.cpu.rounded import SPAN, Limits, RoundedModels, Seen
+from minmargin.compute.cpu.rounded import SPAN, Limits, Look, RoundedModels
 from minmargin.compute.cpu.simd import GROUP, SQUARE, aligned, gather, multiply, squared_lengths, turn
 from minmargin.compute.reductions import (
     ENTROPY_GAP,
@@ -47,7 +47,7 @@ Dense: TypeAlias = NDArray[Any] | ColumnBlock
 _ONE, _HALF, _ZERO, _INFINITY = np.float32(1.0), np.float32(0.5), np.float32(0.0), np.float32(np.inf)
 
 
-def look(X: Matrix | ColumnBlock, models: RoundedModels, reduction: Reduction, limits: Limits) -> Seen:
+def look(X: Matrix | ColumnBlock, models: RoundedModels, reduction: Reduction, limits: Limits) -> Look:
     """Return the rows of (n, D) X that are near. Relative models have gaps and lowest margins, and nothing else."""
     n, n_features = X.shape
     n_models, n_outputs, softmax = models.shape
@@ -61,7 +61,7 @@ def look(X: Matrix | ColumnBlock, models: RoundedModels, reduction: Reduction, l
         n_near, finite = _look_dense(
             flat, addresses, max(n, LANES), n_features, models.dense, SPAN, *asked, *written
         )
-    return Seen(places[:n_near], values[:n_near], squares[:n_near], finite)
+    return Look(places[:n_near], values[:n_near], squares[:n_near], finite)
 
 
 def _padded(X: Dense) -> NDArray[Any]:

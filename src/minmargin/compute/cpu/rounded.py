@@ -88,8 +88,8 @@ class Limits(NamedTuple):
         return np.nextafter(limits, np.array([np.inf, np.inf, -np.inf, np.inf], dtype=np.float32))
 
 
-class Seen(NamedTuple):
-    """The rows that are near, in order.
+class Look(NamedTuple):
+    """What a look at a block tells: its rows that are near, in order.
 
     Attributes:
         places: (m,) where in the block they stand.

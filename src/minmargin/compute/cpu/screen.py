@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from minmargin.compute import bounds
-from minmargin.compute.cpu.rounded import SPAN, Limits, RoundedModels, Seen
+from minmargin.compute.cpu.rounded import SPAN, Limits, Look, RoundedModels
 from minmargin.compute.reductions import OF_SCORE, Bounds, Reduction, Shape
 from minmargin.compute.rounding import EXP_ERROR, HUGE, SLACK, SMALL_UNIT, TINY, UNIT, gamma
 from minmargin.data.rows import ColumnBlock, Matrix
@@ -169,7 +169,7 @@ class LinearScreen:
         return reduction.lost(rounding, shape)
 
     def _bounds(
-        self, seen: Seen, lengths: NDArray[np.float64], limits: Limits, reduction: Reduction
+        self, seen: Look, lengths: NDArray[np.float64], limits: Limits, reduction: Reduction
     ) -> Bounds:
         """Return what the first look tells."""
         values, shape = seen.values.astype(np.float64), self.models.shape

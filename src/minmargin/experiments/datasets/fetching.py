@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.execution import Progress
 from minmargin.experiments.datasets.base import DataFile, Dataset, Source
 from minmargin.experiments.datasets.packing import unpack
@@ -186,9 +186,7 @@ def _require(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise MissingExtraError(
-            f"Fetching a data set needs {module}, which is not installed. Use pip install 'minmargin[data]'."
-        ) from None
+        raise missing_extra(f"Fetching a data set needs {module}", "data") from None
 
 
 def _no_progress(stage: str, done: int, total: int | None) -> None:

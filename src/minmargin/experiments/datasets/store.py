@@ -51,12 +51,12 @@ def load_dataset(name: str, data_dir: str | Path | None = None) -> Table:
 def verify_dataset(name: str, data_dir: str | Path | None = None) -> list[FileStatus]:
     """Return the state of each file of a data set: ok, missing or altered."""
     dataset = find_dataset(name)
-    return [_look_at(dataset, file, data_dir)[0] for file in dataset.files]
+    return [_check(dataset, file, data_dir)[0] for file in dataset.files]
 
 
 def _read_verified(dataset: Dataset, file: DataFile, data_dir: str | Path | None) -> bytes:
     """Return the content of a file that is there, which must be the known one."""
-    status, content = _look_at(dataset, file, data_dir)
+    status, content = _check(dataset, file, data_dir)
     if status.state == "altered":
         found = "cannot be unpacked" if status.sha256 is None else f"has sha256 {status.sha256}"
         raise InputError(
@@ -66,7 +66,8 @@ def _read_verified(dataset: Dataset, file: DataFile, data_dir: str | Path | None
     return content
 
 
-def _look_at(dataset: Dataset, file: DataFile, data_dir: str | Path | None) -> tuple[FileStatus, bytes]:
+def _check(dataset: Dataset, file: DataFile, data_dir: str | Path | None) -> tuple[FileStatus, bytes]:
+    """Return the state of a file, and its content, which is empty unless it could be read."""
     path = find_file(dataset, file, data_dir)
     if path is None:
         return FileStatus(file, "missing", None, None), b""

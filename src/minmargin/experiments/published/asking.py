@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minmargin.errors import TooFewDistinctError
+from minmargin.compare.game import fill_by_chance
 from minmargin.learners.given import Values
 from minmargin.selection import select_from_probabilities
 from minmargin.strategies import Strategy, resolve_strategy
@@ -26,8 +27,8 @@ def ask(
 ) -> NDArray[np.intp]:
     """Return the places in the pool that a strategy picks.
 
-    Copies of rows may be picked, as in the tables. A strategy that never picks them may find too few rows; the places
-    that are left are then filled by chance, as whoever has the labels to spend would.
+    Copies of rows may be picked, as in the tables. A strategy that never picks them may find too few rows; chance then
+    picks the rest.
 
     Args:
         strategy: who picks.
@@ -40,7 +41,7 @@ def ask(
         labeled_features: (N, D) for those that keep away from labeled ones.
     """
 
-    def select(n_rows: int, by: Strategy) -> NDArray[np.intp]:
+    def pick(n_rows: int, by: Strategy) -> NDArray[np.intp]:
         batch = select_from_probabilities(
             told,
             n_rows,
@@ -55,9 +56,4 @@ def ask(
         )
         return np.asarray(batch.rows, dtype=np.intp)
 
-    try:
-        return select(size, strategy)
-    except TooFewDistinctError as error:
-        found = select(error.n_distinct, strategy)
-        by_chance = select(size, resolve_strategy("random"))
-        return np.concatenate([found, by_chance[~np.isin(by_chance, found)][: size - len(found)]])
+    return fill_by_chance(partial(pick, by=strategy), partial(pick, by=resolve_strategy("random")), size)

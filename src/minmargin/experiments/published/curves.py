@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.experiments.storing import Store
+from minmargin.experiments.storing import Parts
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ SCHEMA = pa.schema(
     ]
 )
 _KEY = ("table", "problem", "learner", "n_labeled", "batch_size", "draw", "strategy")
-_STORE = Store("a published table", SCHEMA, _KEY)
+_PARTS = Parts("a published table", SCHEMA, _KEY)
 
 
 class Task(NamedTuple):
@@ -99,7 +99,7 @@ def write_curve(folder: Path, curve: Curve) -> Path:
     row = {**curve.task._asdict(), **curve._asdict(), "right": curve.right.tolist()}
     del row["task"]
     name = ".".join(str(each).replace(" ", "-") for each in curve.task)
-    return _STORE.write_part(folder, name, pa.Table.from_pylist([row], schema=SCHEMA))
+    return _PARTS.write(folder, name, pa.Table.from_pylist([row], schema=SCHEMA))
 
 
 def read_curves(folder: Path) -> list[Curve]:
@@ -113,10 +113,10 @@ def read_curves(folder: Path) -> list[Curve]:
             row["seconds"],
             row["rules"],
         )
-        for row in _STORE.read(folder).to_pylist()
+        for row in _PARTS.read(folder).to_pylist()
     ]
 
 
 def join_curves(folder: Path) -> list[Path]:
     """Write all that is in a folder as one small file for each table, and return the files."""
-    return _STORE.join(folder)
+    return _PARTS.join(folder)

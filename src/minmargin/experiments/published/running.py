@@ -13,7 +13,8 @@ from minmargin.execution import Progress
 from minmargin.experiments.published.curves import Curve, Task, join_curves, read_curves, write_curve
 from minmargin.experiments.published.rows import load_rows
 from minmargin.experiments.published.tables import TABLES
-from minmargin.experiments.working import Kind, work
+from minmargin.experiments.storing import check_rules
+from minmargin.experiments.working import Effort, work
 
 STAGE = "playing"
 
@@ -80,7 +81,7 @@ def run_table(
     n_played, refused = 0, []
     progress(STAGE, 0, len(tasks))
     do = partial(_play, folder=folder)
-    for task, done in work(tasks, do, kind_of=_kind, n_jobs=n_jobs, deadline=deadline):
+    for task, done in work(tasks, do, effort_of=_effort, n_jobs=n_jobs, deadline=deadline):
         if isinstance(done.gave, InputError):
             refused.append(f"{', '.join(map(str, task))}: {done.gave}")
             continue
@@ -98,9 +99,8 @@ def plan(wanted: Wanted, folder: Path, curves: Sequence[Curve], out: Path) -> li
     sizes = _chosen("batch size", wanted.batch_sizes, tuple(table.sizes))
     known = tuple(dict.fromkeys(name for names in table.strategies.values() for name in names))
     strategies = _chosen("strategy", wanted.strategies, known)
-    _check_rules(
-        curves, {name: table.rules_of(load_rows(folder, name)) for name in problems}, table.name, out
-    )
+    by = [(curve.task.problem, curve.rules) for curve in curves if curve.task.table == table.name]
+    check_rules("Set", by, {name: table.rules_of(load_rows(folder, name)) for name in problems}, out)
     played = {curve.task for curve in curves}
     tasks = [
         Task(table.name, problem, learner, table.sizes[size], size, draw, strategy)
@@ -135,19 +135,8 @@ def _chosen(what: str, given: Sequence[_Name] | None, known: Sequence[_Name]) ->
     return given
 
 
-def _check_rules(curves: Sequence[Curve], rules: dict[str, str], table: str, out: Path) -> None:
-    """Raise an error if a set was played by other rules than these."""
-    for curve in curves:
-        problem = curve.task.problem
-        if curve.task.table == table and problem in rules and curve.rules != rules[problem]:
-            raise InputError(
-                f"Set {problem!r} was played by other rules in {str(out)!r} ({curve.rules}; now: {rules[problem]}). "
-                "Use another folder."
-            )
-
-
-def _kind(task: Task) -> Kind:
-    return Kind(task._replace(draw=0))
+def _effort(task: Task) -> Effort:
+    return Effort(task._replace(draw=0))
 
 
 def _play(task: Task, folder: Path) -> Curve:

@@ -18,19 +18,14 @@ from minmargin.compare.outcome import NONE
 from minmargin.device import DeviceChoice, resolve_device
 from minmargin.errors import InputError
 from minmargin.execution import Progress
+from minmargin.experiments.storing import check_rules
 from minmargin.experiments.study.cells import STAGES, Task, play, rules_of, settings_of, sizes_of
 from minmargin.experiments.study.facts import write_facts
 from minmargin.experiments.study.named import usual
-from minmargin.experiments.study.parts import (
-    check_rules,
-    join_parts,
-    read_results,
-    strategies_played,
-    write_part,
-)
+from minmargin.experiments.study.parts import join_parts, read_results, strategies_played, write_part
 from minmargin.experiments.study.problems import load_problem
 from minmargin.experiments.study.ways import can_be_played, make_way
-from minmargin.experiments.working import Kind, work
+from minmargin.experiments.working import Effort, work
 from minmargin.manifest import Stopwatch
 
 STAGE = "playing"
@@ -100,7 +95,7 @@ def run_study(
     seconds: dict[str, dict[str, float]] = {}
     progress(STAGE, 0, n_asked)
     do = partial(_play, folder=folder, on_gpu=on_gpu)
-    for task, done in work(tasks, do, kind_of=_kind, n_jobs=n_jobs, deadline=deadline):
+    for task, done in work(tasks, do, effort_of=_effort, n_jobs=n_jobs, deadline=deadline):
         if isinstance(done.gave, InputError):
             draws = "draw " + ", ".join(map(str, task.draws))
             refused.append(f"{task.way}, {task.problem}, {task.n_labeled} labeled, {draws}: {done.gave}")
@@ -118,7 +113,8 @@ def run_study(
 def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: bool = False) -> list[Task]:
     """Return what is left to play, in order; `together` puts draws together that a GPU trains in one stack."""
     problems = {name: load_problem(folder, name) for name in study.problems}
-    check_rules(results, {name: rules_of(problem) for name, problem in problems.items()}, out)
+    rules = zip(results["problem"].to_pylist(), results["rules"].to_pylist(), strict=True)
+    check_rules("Problem", rules, {name: rules_of(problem) for name, problem in problems.items()}, out)
     played = strategies_played(results)
     tasks = []
     for name, problem in problems.items():
@@ -146,8 +142,8 @@ def plan(study: Study, folder: Path, results: pa.Table, out: Path, *, together: 
     return sorted(tasks, key=lambda task: (task.draws[0], -amounts[task.problem], task.n_labeled))
 
 
-def _kind(task: Task) -> Kind:
-    return Kind((task.way, task.problem, task.n_labeled), len(task.draws))
+def _effort(task: Task) -> Effort:
+    return Effort((task.way, task.problem, task.n_labeled), len(task.draws))
 
 
 def _play(task: Task, folder: Path, *, on_gpu: bool) -> tuple[pa.Table, dict[str, float]]:

@@ -44,14 +44,14 @@ def find_direction(
     accuracy = max(
         min(roughest, 10.0 * (point.slope / scale) ** 0.5), min(0.3 * goal / point.slope, 0.1), 0.01
     )
-    kind = rows.kind
-    P, penalty = point.probabilities.astype(kind), objective.penalty.astype(kind)
-    weighted = objective.weights.astype(kind) * P
+    dtype = rows.dtype
+    P, penalty = point.probabilities.astype(dtype), objective.penalty.astype(dtype)
+    weighted = objective.weights.astype(dtype) * P
     precondition = objective.preconditioner(point, rows)
     # Of length one: near the optimum, squares of the gradient itself would leave the range of float32.
-    r = (-point.gradient / point.slope).astype(kind)
+    r = (-point.gradient / point.slope).astype(dtype)
     radius, doubts = radius / point.slope, objective.doubts(point.logits)
-    d, changes, cut = np.zeros_like(r), np.zeros(P.shape, dtype=kind), False
+    d, changes, cut = np.zeros_like(r), np.zeros(P.shape, dtype=dtype), False
     v = precondition(r)
     rho = np.vdot(r, v)
     least_rho = accuracy**2 * rho

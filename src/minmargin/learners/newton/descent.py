@@ -56,16 +56,16 @@ class Stage(NamedTuple):
     @property
     def noise(self) -> float:
         """The share of a loss that may be rounding."""
-        return ROUNDING if self.points.kind == np.float64 else _ROUNDING32
+        return ROUNDING if self.points.dtype == np.float64 else _ROUNDING32
 
     def is_too_rough(self, objective: Objective, point: Point, scale: float) -> bool:
         """Return whether float32 has nothing to tell of a point.
 
         Its gradient is then made of rounding, or so are its curvatures, because nearly all rows are sure.
         """
-        if self.points.kind == np.float32 and point.slope <= _LEAST_SLOPE32 * scale:
+        if self.points.dtype == np.float32 and point.slope <= _LEAST_SLOPE32 * scale:
             return True
-        return self.directions.kind == np.float32 and objective.curved(point) < _LEAST_CURVED32
+        return self.directions.dtype == np.float32 and objective.curved(point) < _LEAST_CURVED32
 
 
 def minimize(problem: Problem, T: Floats, *, tolerance: float) -> list[Found]:
@@ -150,7 +150,7 @@ def descend(
         gained = point.loss - loss
         if gained > noise and gained >= -1e-4 * share * direction.decline:
             # In float64 logits are made anew: they may tell that nothing was gained.
-            rough = stage.points.kind == np.float32
+            rough = stage.points.dtype == np.float32
             after = objective.at(point.T + share * direction.d, stage.points, logits if rough else None)
             return (share, after) if after.loss < point.loss else None
         share *= 0.5

@@ -23,10 +23,10 @@ class Rows:
     rows: Any
 
     @property
-    def kind(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[Any]:
         """The precision."""
-        kind: np.dtype[Any] = self.rows.dtype
-        return kind
+        dtype: np.dtype[Any] = self.rows.dtype
+        return dtype
 
     @property
     def entries_per_row(self) -> float:
@@ -107,7 +107,7 @@ class Objective:
 
     def scale(self, rows: Rows) -> Scale:
         """Return what gradients are compared with."""
-        gradient = rows.gather((self.weights / max(self.n_outputs, 2) - self.truth).astype(rows.kind))
+        gradient = rows.gather((self.weights / max(self.n_outputs, 2) - self.truth).astype(rows.dtype))
         most = float(np.sqrt(self.n_weighted * (self.weights @ rows.squared_lengths)))
         zero = max(float(np.linalg.norm(gradient)), LEAST_AT_ZERO * most, np.finfo(float).tiny)
         return Scale(zero, most)
@@ -130,14 +130,14 @@ class Objective:
     def at(self, T: Floats, rows: Rows, logits: Floats | None = None) -> Point:
         """Return what is known at T; `logits` saves a product where they are known."""
         if logits is None:
-            logits = rows.logits(T.astype(rows.kind)).astype(np.float64)
+            logits = rows.logits(T.astype(rows.dtype)).astype(np.float64)
         return self.gather(T, rows, logits, *self.loss_of(logits))
 
     def gather(self, T: Floats, rows: Rows, logits: Floats, loss: float, probabilities: Floats) -> Point:
         """Return what is known at T, where `loss_of` its logits is known already."""
         residual = self.weights * probabilities - self.truth
         shrink = self.penalty * T
-        gradient = rows.gather(residual.astype(rows.kind)) + shrink
+        gradient = rows.gather(residual.astype(rows.dtype)) + shrink
         loss += 0.5 * float(np.vdot(shrink, T))
         return Point(T, loss, gradient, float(np.linalg.norm(gradient)), probabilities, logits)
 
@@ -153,11 +153,11 @@ class Objective:
 
     def preconditioner(self, point: Point, rows: Rows) -> Preconditioner:
         """Return what stands in for the inverse of the Hessian at a point: that of its diagonal."""
-        P, kind = point.probabilities, rows.kind
+        P, dtype = point.probabilities, rows.dtype
         curvatures = self.weights * P * (1.0 - P)
-        diagonal = rows.squares.gather(curvatures.astype(kind)) + self.penalty.astype(kind)
+        diagonal = rows.squares.gather(curvatures.astype(dtype)) + self.penalty.astype(dtype)
         # Where an output is sure of all rows nothing but rounding is left of it.
-        least = np.finfo(kind).eps * diagonal.max(axis=0) + np.finfo(kind).tiny
+        least = np.finfo(dtype).eps * diagonal.max(axis=0) + np.finfo(dtype).tiny
         return Preconditioner(1 / np.maximum(diagonal, least))
 
     def curved(self, point: Point) -> float:

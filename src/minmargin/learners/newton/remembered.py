@@ -55,12 +55,12 @@ def walk(
         if len(moves) % _RENEWED_EVERY == 0:
             precondition = objective.preconditioner(point, rows)
             doubts = objective.doubts(point.logits)
-        gradient = point.gradient.astype(rows.kind)
+        gradient = point.gradient.astype(rows.dtype)
         d = -_times_inverse(gradient, memory, precondition)
         after = _descend(objective, point, d, rows, doubts)
         if not after.loss < point.loss:
             break
-        s, y = (after.T - point.T).astype(rows.kind), after.gradient.astype(rows.kind) - gradient
+        s, y = (after.T - point.T).astype(rows.dtype), after.gradient.astype(rows.dtype) - gradient
         product = float(np.vdot(s, y))
         if product > 0.0:  # in theory always
             memory.append(_Step(s, y, product))

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from minmargin.errors import MissingExtraError
+from minmargin.errors import missing_extra
 from minmargin.execution import Item, Result
 from minmargin.scan.engines.tasks import call_it, hand_over
 
@@ -40,9 +40,7 @@ class DaskEngine:
             from dask import config  # noqa: PLC0415 - an extra
             from distributed import Client, as_completed  # noqa: PLC0415
         except ImportError:
-            raise MissingExtraError(
-                "engine='dask' needs distributed, which is not installed. Use pip install 'minmargin[dask]'."
-            ) from None
+            raise missing_extra("engine='dask' needs distributed", "dask") from None
         with ExitStack() as stack:
             client = self.client or stack.enter_context(self._connect(Client))
             how: dict[str, Any] = {"pure": False, "retries": _RETRIES}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.execution import Item, Result
 from minmargin.scan.engines.tasks import call_it
 
@@ -38,9 +38,7 @@ class RayEngine:
         try:
             import ray  # noqa: PLC0415 - an extra
         except ImportError:
-            raise MissingExtraError(
-                "engine='ray' needs ray, which is not installed. Use pip install 'minmargin[ray]'."
-            ) from None
+            raise missing_extra("engine='ray' needs ray", "ray") from None
         ours = not ray.is_initialized()
         if not ours and self.address is not None:
             raise InputError(

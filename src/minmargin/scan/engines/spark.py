@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from minmargin.errors import InputError, MissingExtraError
+from minmargin.errors import InputError, missing_extra
 from minmargin.execution import Item, Result
 
 _COLUMN = "content"
@@ -54,7 +54,7 @@ def number_of_tasks(session: Any, n_pieces: int) -> int:
     if context is None:
         return n_pieces
     # Cores of executors that have yet to be started are not among these, so that there may be many more.
-    wanted = _TASKS_A_CORE * context.defaultParallelism
+    wanted = _TASKS_A_CORE * int(context.defaultParallelism)
     return min(max(wanted, -(-n_pieces // _MOST_A_TASK)), n_pieces)
 
 
@@ -73,9 +73,7 @@ def _pyspark() -> Any:
     try:
         import pyspark.sql  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            "engine='spark' needs pyspark, which is not installed. Use pip install 'minmargin[spark]'."
-        ) from None
+        raise missing_extra("engine='spark' needs pyspark", "spark") from None
     return pyspark.sql
 
 

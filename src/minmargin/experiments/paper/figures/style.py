@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from minmargin.errors import MissingExtraError
+from minmargin.errors import missing_extra
 from minmargin.files import write_whole
 
 # matplotlib has no types that could be checked.
@@ -140,7 +140,5 @@ def plotting() -> Any:
     try:
         import matplotlib.figure  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtraError(
-            "Figures need matplotlib, which is not installed. Use pip install 'minmargin[report]'."
-        ) from None
+        raise missing_extra("Figures need matplotlib", "report") from None
     return matplotlib

@@ -10,7 +10,7 @@ from typing import Any
 from minmargin.experiments.paper.claims import Measured, judge
 from minmargin.experiments.paper.claims.criteria import TOLERANCE
 from minmargin.experiments.paper.figures import save
-from minmargin.experiments.paper.page.draws import look_at
+from minmargin.experiments.paper.page.draws import play_anew
 from minmargin.experiments.paper.page.sections import make_sections
 from minmargin.experiments.paper.page.summary import summarize_all
 from minmargin.experiments.paper.page.tables import ledger
@@ -45,7 +45,7 @@ def write_page(results: Path | str, page: Path | str, pictures: Path | str, *, n
     page, pictures = Path(page), Path(pictures)
     measured = Measured.read(results)
     if measured.has("gaussian"):
-        measured = replace(measured, draws=[look_at(draw) for draw in range(N_DRAWS_SEEN)])
+        measured = replace(measured, draws=[play_anew(draw) for draw in range(N_DRAWS_SEEN)])
     folder = Path(os.path.relpath(pictures, page.parent)).as_posix()
     text, figures = make_page(measured, folder, note=note)
     make_folder(pictures)

@@ -16,7 +16,7 @@ from minmargin.typing import StrategyName
 _PICKERS: tuple[StrategyName, ...] = ("margin", "committee", "min-margin")
 
 
-def look_at(draw: int, *, distance: float = 2.0, n_picks: int = 50) -> GaussianDraw:
+def play_anew(draw: int, *, distance: float = 2.0, n_picks: int = 50) -> GaussianDraw:
     """Return a draw of the experiment, its models' boundaries, and the first picks of the figure's strategies."""
     deal = TwoGaussians(distance)(draw, None)
     pool = deal.X[deal.pool]

@@ -1,4 +1,4 @@
-"""How rows reach models that were trained elsewhere, of which only names and a width are known, or not even these."""
+"""How rows reach foreign models, trained elsewhere, of which only names and a width are known, or not even these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minmargin.errors import InputError, listing, nearest
 
 
 @dataclass(frozen=True)
-class GivenIntake(Intake):
+class ForeignIntake(Intake):
     """The form in which models that were trained elsewhere take rows.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Committees of models that were trained elsewhere: what they know is read off them, and nothing is trained."""
+"""Committees of foreign models, trained elsewhere: what they know is read off them, and nothing is trained."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minmargin.committee.committee import Committee
 from minmargin.committee.provenance import Provenance
-from minmargin.data.given import GivenIntake
+from minmargin.data.foreign import ForeignIntake
 from minmargin.data.intake import Intake
 from minmargin.data.schema import Column
 from minmargin.errors import InputError, listing
@@ -52,7 +52,7 @@ class WithClasses:
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Model:
     """A model, and what errors call it."""
 
     model: Any
@@ -63,7 +63,7 @@ class _Given:
         model = self.model.model if isinstance(self.model, WithClasses) else self.model
         return type(last_step(model)).__name__
 
-    def checked(self, classes: Sequence[Any] | None) -> _Given:
+    def checked(self, classes: Sequence[Any] | None) -> _Model:
         """Return the model with its classes known, or say what it lacks."""
         model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
         if isinstance(model, BaseEstimator):
@@ -83,23 +83,23 @@ class _Given:
                     "classes=[...], in the order of its probabilities."
                 )
             model = WithClasses(model, np.asarray(classes))
-        return _Given(model, self.who)
+        return _Model(model, self.who)
 
 
 def committee_of(
     models: Sequence[Any], *, base: Any, classes: Sequence[Any] | None, random_state: Seed
 ) -> Committee:
     """Return the committee of trained models; `Committee.from_models` explains the arguments."""
-    members, given_base = _checked(models, base, classes)
-    all_given = [*members, *([] if given_base is None else [given_base])]
-    known = _known_classes(all_given, complete=classes is not None)
+    members, checked_base = _checked(models, base, classes)
+    checked = [*members, *([] if checked_base is None else [checked_base])]
+    known = _known_classes(checked, complete=classes is not None)
     every = known if classes is None else as_classes(classes, known, "The models know class")
     of_members = [each.model for each in members]
-    has_base = given_base is not None or len(members) == 1
+    has_base = checked_base is not None or len(members) == 1
     # Something must stand where a base would. Nobody asks it for scores, but it shows what a last step sees.
-    first = of_members[0] if given_base is None else given_base.model
+    first = of_members[0] if checked_base is None else checked_base.model
     scorer, intake = _scorer(first, of_members, known)
-    kinds = listing(dict.fromkeys(each.kind for each in all_given)).replace("'", "")
+    kinds = listing(dict.fromkeys(each.kind for each in checked)).replace("'", "")
     provenance = Provenance.elsewhere(
         f"trained elsewhere ({kinds})",
         intake,
@@ -113,14 +113,14 @@ def committee_of(
 
 def _checked(
     models: Sequence[Any], base: Any, classes: Sequence[Any] | None
-) -> tuple[list[_Given], _Given | None]:
+) -> tuple[list[_Model], _Model | None]:
     if isinstance(models, (str, BaseEstimator)) or not isinstance(models, Sequence):
         raise InputError(f"models is a {type(models).__name__}. Give a list of trained models.")
     if not models:
         raise InputError("models is empty. Give at least one trained model.")
-    members = [_Given(model, f"model {k}").checked(classes) for k, model in enumerate(models)]
-    given_base = None if base is None else _Given(base, "the base").checked(classes)
-    with_base = members if given_base is None else [*members, given_base]
+    members = [_Model(model, f"model {k}").checked(classes) for k, model in enumerate(models)]
+    checked_base = None if base is None else _Model(base, "the base").checked(classes)
+    with_base = members if checked_base is None else [*members, checked_base]
     probabilistic = [hasattr(each.model, "predict_proba") for each in with_base]
     if len(set(probabilistic)) > 1:
         one, other = (with_base[probabilistic.index(has)] for has in (True, False))
@@ -128,12 +128,12 @@ def _checked(
             f"{one.who.capitalize()} has predict_proba and {other.who} has only decision_function, and their scores "
             "cannot be compared. Give models of one kind."
         )
-    return members, given_base
+    return members, checked_base
 
 
-def _known_classes(given: Sequence[_Given], *, complete: bool) -> NDArray[Any]:
+def _known_classes(models: Sequence[_Model], *, complete: bool) -> NDArray[Any]:
     """Return the classes that models know, sorted. Unless all classes were named, each model must know all of them."""
-    first, *others = given
+    first, *others = models
     for other in others:
         one, two = ([*np.asarray(each.model.classes_).tolist()] for each in (first, other))
         lacking = [(first, name) for name in two if name not in one] + [
@@ -147,7 +147,7 @@ def _known_classes(given: Sequence[_Given], *, complete: bool) -> NDArray[Any]:
                 "class, name all of them with classes=[...]."
             )
     every = np.unique(
-        as_labels([name for each in given for name in np.asarray(each.model.classes_).tolist()])
+        as_labels([name for each in models for name in np.asarray(each.model.classes_).tolist()])
     )
     if len(every) < 2:
         raise InputError(
@@ -176,7 +176,7 @@ def _scorer(base: Any, members: list[Any], classes: NDArray[Any]) -> tuple[Score
             )
             if linear is not None:
                 missing = all(map(lets_missing_through, models))
-                return linear, GivenIntake("matrix", columns, width, missing=missing)
+                return linear, ForeignIntake("matrix", columns, width, missing=missing)
     return EstimatorScorer(base, members, classes), _intake(base, width, names)
 
 
@@ -194,13 +194,13 @@ def _intake(model: Any, width: int | None, names: Any) -> Intake:
     """Return the form in which models take rows, as far as they tell."""
     if names is not None:
         known = tuple(str(name) for name in names)
-        return GivenIntake("frame", None, len(known), backend=_backend(), names=known)
+        return ForeignIntake("frame", None, len(known), backend=_backend(), names=known)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     if isinstance(first, BaseEstimator):
         tags = get_tags(first).input_tags
         if tags.string and not tags.two_d_array:
-            return GivenIntake("text", None, 1)
-    return GivenIntake("any", None, width or 1, backend=_backend(), sized=width is not None)
+            return ForeignIntake("text", None, 1)
+    return ForeignIntake("any", None, width or 1, backend=_backend(), sized=width is not None)
 
 
 def _backend() -> nw.Implementation | None:

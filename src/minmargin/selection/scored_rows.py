@@ -1,4 +1,4 @@
-"""Where probabilities come from: arrays, the columns of frames and files, or chunks of these."""
+"""Rows that bring probabilities along: arrays, the columns of frames and files, or chunks of these."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHUNK_SIZE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Source:
+class ScoredRows:
     """Rows that bring class scores along.
 
     Attributes:
@@ -56,7 +56,7 @@ class Source:
     @classmethod
     def of(
         cls, given: Any, base: Any, features: Any, columns: ColumnNames | None, pool: Any, others: list[str]
-    ) -> Source:
+    ) -> ScoredRows:
         """Return what the arguments of `select_from_probabilities` amount to; `others` are columns with another use."""
         members = as_models(given)
         if members is not None:
@@ -175,7 +175,7 @@ def _of_arrays(
     features: Any,
     pool: Any,
     others: list[str],
-) -> Source:
+) -> ScoredRows:
     frame = None if pool is None else _frame_beside(pool, features, others)
     parts = {
         f"model {name}": member for name, member in zip(names or itertools.count(), members, strict=False)
@@ -194,9 +194,9 @@ def _of_arrays(
     _check_same(rows, "numbers of rows", "All must tell of the same rows.")
     facts = len(members), n_classes, base is not None, n_features, None, names
     if frame is None:
-        return Source(MemoryPool(cast("Any", SideBySide(list(parts.values())))), None, *facts)
+        return ScoredRows(MemoryPool(cast("Any", SideBySide(list(parts.values())))), None, *facts)
     columns = tuple(Column(name, "embedding", "list", part.shape[1]) for name, part in parts.items())
-    return Source(MemoryPool(as_rows(_with_columns(frame, parts), "The pool")), columns, *facts)
+    return ScoredRows(MemoryPool(as_rows(_with_columns(frame, parts), "The pool")), columns, *facts)
 
 
 def _frame_beside(pool: Any, features: Any, others: list[str]) -> Frame:
@@ -265,7 +265,7 @@ def _with_columns(frame: Frame, parts: dict[str, NDArray[Any]]) -> pa.Table:
 
 def _of_chunks(
     chunks: Iterator[Any], columns: ColumnNames | None, base: Any, features: Any, others: list[str]
-) -> Source:
+) -> ScoredRows:
     first = next(chunks, None)
     if first is None:
         raise InputError(
@@ -281,7 +281,7 @@ def _of_chunks(
             raise InputError(f"{name}= needs whole arrays, or chunks that are frames, with named columns.")
     joined = (_like_first(each, members, place) for place, each in enumerate(chunks, start=1))
     pool = open_pool(itertools.chain([np.hstack(members)], joined))
-    return Source(pool, None, len(members), members[0].shape[1])
+    return ScoredRows(pool, None, len(members), members[0].shape[1])
 
 
 def _like_first(chunk: Any, first: list[NDArray[Any]], place: int) -> NDArray[Any]:
@@ -298,7 +298,7 @@ def _like_first(chunk: Any, first: list[NDArray[Any]], place: int) -> NDArray[An
 
 def _of_columns(
     pool: Pool, columns: ColumnNames | None, base: Any, features: Any, others: list[str]
-) -> Source:
+) -> ScoredRows:
     if pool.schema.columns is None:
         raise InputError(f"{pool.name} has no column names. Give .npy files as a list, one for each model.")
     called = _names_of_models(columns)
@@ -322,7 +322,7 @@ def _of_columns(
     wanted = [_column(name, pool) for name in [*itertools.chain(*with_base), *of_rows]]
     n_features = sum(_column(name, pool).width or 1 for name in of_rows)
     names = None if lists else list(models[0])
-    return Source(pool, tuple(wanted), len(members), widths[0], bool(of_base), n_features, names, called)
+    return ScoredRows(pool, tuple(wanted), len(members), widths[0], bool(of_base), n_features, names, called)
 
 
 def _check_kinds(found: list[Column]) -> None:
