@@ -27,13 +27,15 @@ the six problems at B = 100, but for the last.
 6.  BADGE of scikit-activeml and `badge` differ by less than half a point, and so do its margin and `margin`.
 7.  For 10,000 of 100,000 rows, min-margin takes less than a second, and no way of another library as little.
 
-    python benchmarks/peer_picks.py [--draws 20] [--sizes 100,500] [--parts quality,seconds] [--stop 150] [--json FILE]
+    python benchmarks/peer_picks.py [--draws 20] [--sizes 100,500] [--parts quality,seconds] [--jobs 16] [--stop 150]
+                                    [--json FILE]
 
     What is on disk in --cells is not played again. No cell is begun after --stop seconds.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -45,6 +47,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from measuring import Report, arguments_of
 from minmargin.compare.deals import Deal
@@ -115,17 +118,26 @@ def judge(deal: Deal, rows: Sequence[int]) -> dict[str, float | None]:
 
 def play_quality(cells: Cells, python: str, sizes: Sequence[int], arguments: Namespace, stop: Stop) -> None:
     """Play what is left, the first draws of all ways, problems and sizes before the next of any."""
-    for size, draws in turns(sizes, arguments.draws):
-        for way in WAYS:
-            with strategy_worker(way.name, python, one_thread=True) as worker:
-                for draw in draws:
-                    for problem in PROBLEMS:
-                        if stop.come:
-                            return
-                        key = (problem, size, draw, way.name)
-                        if cells.left(key, limit=arguments.limit):
-                            cells.write(key, quality_of(worker, cells, key, arguments))
-            print(f"B = {size}, draws {draws[0]} to {draws[-1]}: {way.name}", flush=True)
+    Parallel(n_jobs=arguments.jobs)(
+        delayed(play_draws)(cells, python, way.name, size, draws, arguments, stop)
+        for size, draws in turns(sizes, arguments.draws)
+        for way in WAYS
+    )
+
+
+def play_draws(
+    cells: Cells, python: str, way: str, size: int, draws: range, arguments: Namespace, stop: Stop
+) -> None:
+    """Play what is left of some draws by one way, in a process of its own."""
+    with strategy_worker(way, python, one_thread=True) as worker:
+        for draw in draws:
+            for problem in PROBLEMS:
+                if stop.come:
+                    return
+                key = (problem, size, draw, way)
+                if cells.left(key, limit=arguments.limit):
+                    cells.write(key, quality_of(worker, cells, key, arguments))
+    print(f"B = {size}, draws {draws[0]} to {draws[-1]}: {way}", flush=True)
 
 
 def turns(sizes: Sequence[int], n_draws: int) -> Iterator[tuple[int, range]]:
@@ -147,7 +159,7 @@ def quality_of(
     if stopped is not None and stopped.get("limit", arguments.limit) >= arguments.limit:
         return {name: stopped[name] for name in ("stopped", "limit") if name in stopped}
     deal = deal_of(arguments.data, problem, draw)
-    arrays = write_arrays(deal, arguments.cells / "draw.npz")
+    arrays = write_arrays(deal, arguments.cells / f"draw-{os.getpid()}.npz")
     job = {"arrays": str(arrays), "rows": N_POOL, "size": size, "seed": deal.seed}
     answer = worker.ask(job, limit=arguments.limit)
     if "stopped" in answer:
@@ -214,6 +226,8 @@ def main() -> None:
         draws=(20, "draws of each problem"),
         sizes=("100,500", "batch sizes of quality"),
         parts=("quality,seconds", "what to play; nothing, to write what is known"),
+        jobs=(1, "processes that play quality"),
+        python=("", "what runs the libraries, if not .bench-venv"),
         limit=(120.0, "seconds of processor time for a batch of quality"),
         patience=(600.0, "seconds for a batch that is timed"),
         stop=(float("inf"), "seconds after which no more cells are begun"),
@@ -226,7 +240,8 @@ def main() -> None:
     sizes = [int(size) for size in arguments.sizes.split(",")]
     quality = Cells(arguments.cells / "quality", QUALITY_RULES)
     seconds = Cells(arguments.cells / "seconds", SECONDS_RULES)
-    python, stop = ready_python(install=True) or sys.executable, Stop(arguments.stop)
+    python = arguments.python or ready_python(install=True) or sys.executable
+    stop = Stop(arguments.stop)
     if "quality" in arguments.parts:
         play_quality(quality, python, sizes, arguments, stop)
     if "seconds" in arguments.parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -59,12 +60,12 @@ def test_many_short_columns_go_on_below() -> None:
 
 
 def test_titles_in_a_pipe_stay_in_one_line(
-    minmargin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_command: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are longer than a small table, and were wrapped to its width."""
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": range(30), "y": ["a rather long name", "another long name"] * 15}).to_csv(
         "t.csv", index=False
     )
-    _, out, _ = minmargin("inspect", "t.csv", "--label-column", "y")
+    _, out, _ = run_command("inspect", "t.csv", "--label-column", "y")
     assert out.splitlines()[0] == "30 labeled rows (a rather long name 15, another long name 15)."
