@@ -28,14 +28,13 @@ the six problems at B = 100, but for the last.
 7.  For 10,000 of 100,000 rows, min-margin takes less than a second, and no way of another library as little.
 
     python benchmarks/peer_picks.py [--draws 20] [--sizes 100,500] [--parts quality,seconds] [--jobs 16] [--stop 150]
-                                    [--json FILE]
+                                    [--python PYTHON] [--json FILE]
 
     What is on disk in --cells is not played again. No cell is begun after --stop seconds.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import time
@@ -44,6 +43,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,8 @@ def judge(deal: Deal, rows: Sequence[int]) -> dict[str, float | None]:
 
 def play_quality(cells: Cells, python: str, sizes: Sequence[int], arguments: Namespace, stop: Stop) -> None:
     """Play what is left, the first draws of all ways, problems and sizes before the next of any."""
-    Parallel(n_jobs=arguments.jobs)(
+    # Threads, which mostly wait for the processes of their ways, and share the tables.
+    Parallel(n_jobs=arguments.jobs, prefer="threads")(
         delayed(play_draws)(cells, python, way.name, size, draws, arguments, stop)
         for size, draws in turns(sizes, arguments.draws)
         for way in WAYS
@@ -129,14 +130,17 @@ def play_draws(
     cells: Cells, python: str, way: str, size: int, draws: range, arguments: Namespace, stop: Stop
 ) -> None:
     """Play what is left of some draws by one way, in a process of its own."""
-    with strategy_worker(way, python, one_thread=True) as worker:
+    with (
+        strategy_worker(way, python, one_thread=True) as worker,
+        TemporaryDirectory(dir=arguments.cells) as folder,
+    ):
         for draw in draws:
             for problem in PROBLEMS:
                 if stop.come:
                     return
                 key = (problem, size, draw, way)
                 if cells.left(key, limit=arguments.limit):
-                    cells.write(key, quality_of(worker, cells, key, arguments))
+                    cells.write(key, quality_of(worker, cells, key, Path(folder), arguments))
     print(f"B = {size}, draws {draws[0]} to {draws[-1]}: {way}", flush=True)
 
 
@@ -150,16 +154,19 @@ def turns(sizes: Sequence[int], n_draws: int) -> Iterator[tuple[int, range]]:
 
 
 def quality_of(
-    worker: Worker, cells: Cells, key: tuple[str, int, int, str], arguments: Namespace
+    worker: Worker, cells: Cells, key: tuple[str, int, int, str], folder: Path, arguments: Namespace
 ) -> dict[str, Any]:
-    """Return what a cell comes to. A way that once did not finish a batch of that problem is not asked again."""
+    """Return what a cell comes to. A way that once did not finish a batch of that problem is not asked again.
+
+    What the worker is told is written into `folder`.
+    """
     problem, size, draw, way = key
     earlier = (cells.read(problem, size, before, way) for before in range(draw))
     stopped = next((found for found in earlier if found is not None and "stopped" in found), None)
     if stopped is not None and stopped.get("limit", arguments.limit) >= arguments.limit:
         return {name: stopped[name] for name in ("stopped", "limit") if name in stopped}
     deal = deal_of(arguments.data, problem, draw)
-    arrays = write_arrays(deal, arguments.cells / f"draw-{os.getpid()}.npz")
+    arrays = write_arrays(deal, folder / "draw.npz")
     job = {"arrays": str(arrays), "rows": N_POOL, "size": size, "seed": deal.seed}
     answer = worker.ask(job, limit=arguments.limit)
     if "stopped" in answer:
@@ -226,7 +233,7 @@ def main() -> None:
         draws=(20, "draws of each problem"),
         sizes=("100,500", "batch sizes of quality"),
         parts=("quality,seconds", "what to play; nothing, to write what is known"),
-        jobs=(1, "processes that play quality"),
+        jobs=(1, "ways that play quality at a time"),
         python=("", "what runs the libraries, if not .bench-venv"),
         limit=(120.0, "seconds of processor time for a batch of quality"),
         patience=(600.0, "seconds for a batch that is timed"),

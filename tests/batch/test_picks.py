@@ -65,6 +65,39 @@ def test_a_pick_is_shown_without_what_the_batch_has_not(batch: mm.Batch) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("strategy", "first", "second"),
+    [
+        ("min-margin", "member {0.member} is torn between {0.first_class} and {0.second_class}", None),
+        ("margin", "the base is torn between {0.first_class} and {0.second_class}", None),
+        ("committee", "the members are torn between {0.first_class} and {0.second_class}", None),
+        (
+            "spread",
+            "the members on average are torn between {0.first_class} and {0.second_class}; the first pick",
+            "the members on average are torn between {0.first_class} and {0.second_class}; {1:.3g} from the "
+            "nearest pick before it",
+        ),
+        ("random", "drawn by chance", None),
+    ],
+)
+def test_a_pick_says_why_it_was_picked(strategy: str, first: str, second: str | None) -> None:
+    batch = pick(strategy=strategy)
+    for each in (batch[0], batch[1], *batch):
+        told = first if each.rank == 1 else second or first
+        assert each.reason == told.format(each, 0.0 - each.score)
+
+
+def test_a_row_of_an_audit_was_drawn_by_chance(batch: mm.Batch) -> None:
+    audited = replace(batch, audit=np.array([False, True, False, True, True]))
+    drawn = [each.reason == "drawn by chance" for each in audited]
+    assert drawn == [False, True, False, True, True]
+
+
+def test_a_member_with_a_name_is_called_by_it() -> None:
+    batch = mm.select_from_probabilities({"forest": [[0.6, 0.4]], "net": [[0.9, 0.1]]}, 1, classes=["a", "b"])
+    assert batch[0].reason == "forest is torn between a and b"
+
+
 def test_a_loop_gives_the_picks_as_the_files_have_them(tmp_path: Path) -> None:
     pool = pd.DataFrame(X, columns=list("abcd")).assign(key=[f"k{row}" for row in range(150)], score="theirs")
     batch = mm.select(
@@ -79,7 +112,8 @@ def test_a_loop_gives_the_picks_as_the_files_have_them(tmp_path: Path) -> None:
     )
     records = [{**vars(each), "pool_score": each.kept["score"], "a": each.kept["a"]} for each in batch]
     for record in records:
-        del record["kept"], record["audit"]  # which only files of batches with an audit have
+        # Only files of batches with an audit have that column, and a reason is for people.
+        del record["kept"], record["audit"], record["reason"]
     assert records == batch.to_arrow().to_pylist()
 
 

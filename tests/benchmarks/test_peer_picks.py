@@ -54,7 +54,7 @@ def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
         "strategy_worker",
         lambda way, python, one_thread: PlayedWorker(way, stopped=NAMES[-1]),
     )
-    return Namespace(draws=2, limit=9.0, data=tmp_path, cells=tmp_path)
+    return Namespace(draws=2, jobs=2, limit=9.0, data=tmp_path, cells=tmp_path)
 
 
 def play(game: Namespace) -> Cells:

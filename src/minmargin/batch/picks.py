@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from minmargin.batch.reasons import reasons_of
 from minmargin.errors import InputError, listing
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Pick:
         predicted: the base's prediction.
         kept: its values in the columns asked for with `keep`, by their names.
         audit: whether it was drawn by chance, to measure the model by.
+        reason: why it was picked, in words.
     """
 
     rank: int
@@ -43,9 +45,10 @@ class Pick:
     predicted: Any
     kept: Mapping[str, Any] = field(default_factory=dict)
     audit: bool = False
+    reason: str = field(default="", repr=False, compare=False)
 
     def __repr__(self) -> str:
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
         absent = [
             name
             for name, nothing in (("id", None), ("kept", {}), ("audit", False))
@@ -69,6 +72,7 @@ def picks_of(batch: Batch, first_rank: int = 1) -> Iterator[Pick]:
         batch.predicted.tolist(),
         [{} for _ in range(n)] if batch.kept is None else batch.kept.to_pylist(),
         [False] * n if batch.audit is None else batch.audit.tolist(),
+        reasons_of(batch, first_rank=first_rank),
     )
     for values in zip(*columns, strict=True):
         yield Pick(*values)

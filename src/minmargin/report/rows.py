@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from minmargin.batch import to_column
+from minmargin.batch import reasons_of, to_column
 from minmargin.errors import InputError, listing
-from minmargin.report import words
 from minmargin.report.features import columns_to_tell
 from minmargin.report.neighbors import NearCopies
 from minmargin.report.pictures import Pictures, check_shape, rows_as_pictures, thumbnails
@@ -185,26 +184,8 @@ def _pictures(
 
 
 def _reasons(batch: Batch, survey: Survey | None, n: int) -> list[str]:
-    strategy = batch.manifest.get("settings", {}).get("strategy", "")
-    scores: list[Any] = [None] * n
-    if survey is not None:
-        notes = survey.picks.notes
-        scores = list(zip(notes["first_score"][:n].tolist(), notes["second_score"][:n].tolist(), strict=True))
-    return [
-        words.reason(strategy, member, first, second, score) + words.distance(strategy, place, of_row)
-        for place, (member, (first, second), score, of_row) in enumerate(
-            zip(
-                [_name_of(member, batch.member_names) for member in batch.member[:n].tolist()],
-                batch.top_classes[:n].tolist(),
-                scores,
-                batch.scores[:n].tolist(),
-                strict=True,
-            )
-        )
-    ]
-
-
-def _name_of(member: int, names: Sequence[str] | None) -> str | None:
-    if member < 0:
-        return None
-    return f"member {member}" if names is None else names[member]
+    if survey is None:
+        return reasons_of(batch[:n])
+    notes = survey.picks.notes
+    scores = zip(notes["first_score"][:n].tolist(), notes["second_score"][:n].tolist(), strict=True)
+    return reasons_of(batch[:n], list(scores))

@@ -1,4 +1,4 @@
-"""The sentences of a batch's report: what was asked, why each row was picked, how to repeat it."""
+"""The sentences of a batch's report: what was asked, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -25,50 +25,6 @@ def meaning(strategy: str, n_models: int) -> str:
     """Return what a strategy goes by, or nothing if its registration does not say."""
     entry = entry_of(strategy)
     return "" if entry is None else entry.meaning.format(K=n_models)
-
-
-def reason(
-    strategy: str, member: str | None, first: object, second: object, scores: tuple[float, float] | None
-) -> str:
-    """Return why a row was picked; `member` is who decided, if a single one did.
-
-    >>> reason("min-margin", "member 7", "cat", "dog", (0.4121, 0.4093))
-    'member 7 gives 0.412 to cat, 0.409 to dog'
-    >>> reason("committee", None, "cat", "dog", (13.0, 12.0))
-    '13 votes for cat, 12 for dog'
-    >>> reason("margin", None, "cat", "dog", None)
-    'the base is torn between cat and dog'
-    """
-    if scores is None:
-        who = "the base" if member is None else member
-        return f"{who} is torn between {first} and {second}"
-    entry = entry_of(strategy)
-    contest = "model" if entry is None else entry.contest
-    if contest == "votes":
-        return f"{scores[0]:.0f} votes for {first}, {scores[1]:.0f} for {second}"
-    if member is not None:
-        who = f"{member} gives"
-    else:
-        who = "the members on average give" if contest == "mean" else "the base gives"
-    digits = _digits_apart(*scores)
-    return f"{who} {scores[0]:.{digits}f} to {first}, {scores[1]:.{digits}f} to {second}"
-
-
-def distance(strategy: str, place: int, score: float) -> str:
-    """Return how far a row lies from other picks, where its score says so.
-
-    >>> distance("spread", 0, -0.91), distance("spread", 4, -0.1234), distance("margin", 4, 0.1)
-    ('; the first pick', '; 0.123 from the nearest pick before it', '')
-    """
-    entry = entry_of(strategy)
-    if entry is None or not entry.apart:
-        return ""
-    return f"; {0.0 - score:.3g} from the nearest pick before it" if place else "; the first pick"
-
-
-def _digits_apart(first: float, second: float) -> int:
-    """Return the digits after the point by which two numbers can be told apart, six at most."""
-    return next((digits for digits in range(3, 6) if f"{first:.{digits}f}" != f"{second:.{digits}f}"), 6)
 
 
 def python_call(manifest: Mapping[str, Any]) -> str:

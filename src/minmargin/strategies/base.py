@@ -24,8 +24,8 @@ Needs: TypeAlias = Literal["members", "base", "nothing"]
 
 
 #: Whose class scores a reason speaks of: those of the deciding member, or of the base where there is none; the members'
-#: mean; or the members' votes.
-Contest: TypeAlias = Literal["model", "mean", "votes"]
+#: mean; the members' votes; or nobody's, where chance decides.
+Contest: TypeAlias = Literal["model", "mean", "votes", "chance"]
 
 ScoreFunction: TypeAlias = Callable[[Candidates], NDArray[np.float64]]
 

@@ -17,12 +17,18 @@ from minmargin.strategies.registry import RowScoreStrategy, register_strategy, r
 from minmargin.topb import KEY, Ranked
 
 
-@register_strategy("random", needs="nothing", meaning="chance", stroke=Stroke("muted", (0, (4, 2)), 1.6))
+@register_strategy(
+    "random",
+    needs="nothing",
+    contest="chance",
+    meaning="chance",
+    stroke=Stroke("muted", (0, (4, 2)), 1.6),
+)
 class Random(RowScoreStrategy):
     """A uniform number in [0, 1): every row is as likely as any other."""
 
     def __init__(self) -> None:
-        super().__init__("random", _uniform, needs="nothing")
+        super().__init__("random", _uniform, needs="nothing", contest="chance")
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass over the pool must keep: the batch, for which no other row needs to be read."""

@@ -82,7 +82,7 @@ def register_strategy(
         screen: the name of the built-in strategy whose score this is, if it is: then a fast screen for that one
             dismisses most rows.
         contest: whose class scores the reasons compare: "model" (the deciding member's or the base's), "mean" or
-            "votes" (of the members). Without `explain`, the reasons are these, too.
+            "votes" (of the members), or "chance", where none decide. Without `explain`, the reasons are these, too.
         meaning: what a batch goes by, in a few words for a report; {K} stands for the number of members.
         stroke: how the strategy's line is drawn in comparisons.
         apart: whether a row's score is minus its distance from the nearest pick before it, for a report to say so.
