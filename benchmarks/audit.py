@@ -15,15 +15,18 @@ to be said; *all* counts the others, too, whose ends are open.
 The rules were chosen on ag-news, covtype and fashion-mnist. What counts is what they do on sets that nobody had looked
 at then: mnist, bank-marketing and flights-3m.
 
-    python benchmarks/audit.py [--quick] [--sets mnist] [--repetitions 20] [--jobs -1] [--json FILE]
+    python benchmarks/audit.py [--quick] [--sets mnist] [--repetitions 20] [--jobs -1] [--data FOLDER]
+                               [--parts FOLDER] [--json FILE]
 
-    A campaign that is on disk in --parts is not simulated again.
+    A campaign that is on disk in --parts is not simulated again, unless the rules are others by now.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
+import sys
 import tempfile
 import time
 import warnings
@@ -38,6 +41,8 @@ from sklearn.isotonic import IsotonicRegression
 
 import minmargin as mm
 from measuring import Report, Table, arguments_of, figure
+from minmargin.campaign import audit as auditing
+from minmargin.campaign import forecast as forecasting
 from minmargin.campaign.audit import Audit, mean_of, wilson
 from minmargin.campaign.forecast import CONFIDENCE, GAIN, Forecast, Point, make_forecast
 
@@ -50,6 +55,17 @@ N_MODELS = 5
 #: Labels of rounds after the forecast, and how many campaigns play these.
 LARGER, N_LONG = (100, 150, 250, 400, 700), 50
 ENOUGH = 0.02
+#: What a campaign that is kept depends on.
+RULES = ", ".join(
+    [
+        f"{N_LABELED} labeled, pool of {N_POOL}, {N_HELD_OUT} held out, {N_ROUNDS} rounds of {N_PICKS} and {N_AUDIT}",
+        f"K={N_MODELS}, then {LARGER}",
+        *(
+            f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
+            for path in (Path(str(module.__file__)) for module in (auditing, forecasting))
+        ),
+    ]
+)
 
 
 class Repetition(NamedTuple):
@@ -203,7 +219,7 @@ def main() -> None:
     names = arguments.sets.split(",")
     for name in names[:1] if arguments.quick else names:
         played: list[Repetition] = Parallel(n_jobs=arguments.jobs)(
-            delayed(_kept)(
+            delayed(simulate_once)(
                 arguments.parts, arguments.data / f"{name}.npz", number, larger if number < N_LONG else ()
             )
             for number in range(n_repetitions)
@@ -246,18 +262,24 @@ def main() -> None:
     report.write()
 
 
-def _kept(parts: Path, path: Path, repetition: int, larger: Sequence[int]) -> Repetition:
-    """Return what one campaign gave, or gives now: then it is kept, whole or not at all."""
+def simulate_once(parts: Path, path: Path, repetition: int, larger: Sequence[int]) -> Repetition:
+    """Return what one campaign gives. What is on disk is not simulated again; what is not is put there, whole."""
     part = parts / f"{path.stem}.{repetition}.{len(larger)}"
-    if not part.exists():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = repeat(path, repetition, larger=larger)
-        parts.mkdir(parents=True, exist_ok=True)
-        begun = part.with_suffix(f"{part.suffix}.{os.getpid()}")
-        begun.write_bytes(pickle.dumps(tuple(found)))
-        begun.replace(part)
-    return Repetition(*pickle.loads(part.read_bytes()))  # noqa: S301 - written above
+    if part.exists():
+        rules, kept = pickle.loads(part.read_bytes())  # noqa: S301 - written below
+        if rules != RULES:
+            sys.exit(
+                f"{part} was simulated by other rules ({rules}; now: {RULES}). Use another folder with --parts."
+            )
+        return Repetition(*kept)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = repeat(path, repetition, larger=larger)
+    parts.mkdir(parents=True, exist_ok=True)
+    begun = part.with_suffix(f"{part.suffix}.{os.getpid()}")
+    begun.write_bytes(pickle.dumps((RULES, tuple(found))))
+    begun.replace(part)
+    return found
 
 
 def covered_by_audits(played: list[Repetition]) -> tuple[list[bool], list[bool]]:

@@ -66,25 +66,22 @@ def test_a_pick_is_shown_without_what_the_batch_has_not(batch: mm.Batch) -> None
 
 
 @pytest.mark.parametrize(
-    ("strategy", "first", "second"),
+    ("strategy", "reason"),
     [
-        ("min-margin", "member {0.member} is torn between {0.first_class} and {0.second_class}", None),
-        ("margin", "the base is torn between {0.first_class} and {0.second_class}", None),
-        ("committee", "the members are torn between {0.first_class} and {0.second_class}", None),
-        (
-            "spread",
-            "the members on average are torn between {0.first_class} and {0.second_class}; the first pick",
-            "the members on average are torn between {0.first_class} and {0.second_class}; {1:.3g} from the "
-            "nearest pick before it",
-        ),
-        ("random", "drawn by chance", None),
+        ("min-margin", "member {0.member} is torn between {0.first_class} and {0.second_class}"),
+        ("margin", "the base is torn between {0.first_class} and {0.second_class}"),
+        ("committee", "the members are torn between {0.first_class} and {0.second_class}"),
+        ("spread", "the members on average are torn between {0.first_class} and {0.second_class}; {1}"),
+        ("random", "drawn by chance"),
     ],
 )
-def test_a_pick_says_why_it_was_picked(strategy: str, first: str, second: str | None) -> None:
+def test_a_pick_says_why_it_was_picked(strategy: str, reason: str) -> None:
     batch = pick(strategy=strategy)
     for each in (batch[0], batch[1], *batch):
-        told = first if each.rank == 1 else second or first
-        assert each.reason == told.format(each, 0.0 - each.score)
+        distance = (
+            "the first pick" if each.rank == 1 else f"{-each.score:.3g} from the nearest pick before it"
+        )
+        assert each.reason == reason.format(each, distance)
 
 
 def test_a_row_of_an_audit_was_drawn_by_chance(batch: mm.Batch) -> None:

@@ -32,6 +32,9 @@ LEARNER = (
     "one as its labeled rows."
 )
 
+#: Settings that nobody gives: they are found out from the table.
+FOUND_OUT = {"label_kind", "id_kind", "learner_folder"}
+
 
 def settings_of(folder: str = "flowers") -> dict[str, object]:
     return json.loads(Path(folder, "settings.json").read_text())
@@ -122,9 +125,8 @@ def test_what_may_not_be_changed_changes_nothing(begin, changes, message):
 
 def test_every_setting_can_be_changed_or_has_a_reason_why_not(begin):
     campaign = begin()
-    changeable = "batch_size strategy strategy_options distinct keep n_models bootstrap_fraction folds audit stop_hints"
     for name, value in settings_of().items():
-        if name in changeable.split():
+        if name in MEANINGS:
             assert campaign.set(**{name: value}) == ()
         elif name != "format":
             with pytest.raises(mm.InputError, match=f"^{name} stays as it is\\. "):
@@ -139,20 +141,20 @@ def test_all_places_that_list_what_may_be_changed_list_all_of_it():
         .read_text()
         .partition("| may be changed |")[2]
     )
-    row = columns.splitlines()[2].split("|")[1]
+    _, row, stays, _ = columns.splitlines()[2].split("|")
     said = str(mm.Campaign.set.__doc__).partition("They are checked")[0]
     argument = inspect.signature(set_command, eval_str=True).parameters["changes"].annotation.__metadata__[0]
     for place in (row, said):
         assert set(re.findall(r"`(\w+)`", place)) == set(MEANINGS)
     assert {*re.findall(r"\w+", argument.help), "strategy_options"} - {"or"} == set(MEANINGS)
+    assert set(re.findall(r"`(\w+)`", stays)) == set(SETTINGS) - set(MEANINGS) - FOUND_OUT
 
 
 def test_init_and_its_command_take_every_setting_and_the_docstring_explains_it():
     explained = re.findall(r"^    (\w+): ", str(inspect.getdoc(Settings)), re.MULTILINE)
     assert sorted(explained) == sorted(SETTINGS)
     arguments = set(inspect.signature(mm.Campaign.init).parameters)
-    found_out = {"label_kind", "id_kind", "learner_folder"}
-    assert set(SETTINGS) - arguments == {*found_out, "seed"}
+    assert set(SETTINGS) - arguments == {*FOUND_OUT, "seed"}
     flags = {"reading", "strategy_options", "random_state"}  # which are called otherwise, or several
     assert arguments - set(inspect.signature(init_command).parameters) == {*flags, "inspected"}
 

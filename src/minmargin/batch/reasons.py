@@ -84,7 +84,9 @@ def reason(
         why = f"{who} {'give' if several else 'gives'} {high} to {first}, {low} to {second}"
     if entry is None or not entry.apart:
         return why
-    return f"{why}; the first pick" if rank == 1 else f"{why}; {0.0 - score:.3g} from the nearest pick before it"
+    return (
+        f"{why}; the first pick" if rank == 1 else f"{why}; {0.0 - score:.3g} from the nearest pick before it"
+    )
 
 
 def _called(member: int, names: Sequence[str] | None) -> str | None:

@@ -27,7 +27,7 @@ from minmargin.errors import InputError, nearest, warn
 from minmargin.files import LockError
 from minmargin.strategies import distinct_rows, resolve_strategy
 
-#: What a change of each setting means that may be changed.
+#: What a change means, for each setting that may be changed.
 MEANINGS = {name: each.meaning for name, each in SETTINGS.items() if each.meaning is not None}
 
 
@@ -99,11 +99,11 @@ def take_in_edits(files: CampaignFolder, lock: Callable[[], AbstractContextManag
         if not SETTINGS[name].may_move and known.get(name, now[name]) != now[name]
     ]
     for each in edits:
-        declared = SETTINGS[each.name]
-        if declared.reason and not (declared.may_be_named and each.before is None):
+        setting = SETTINGS[each.name]
+        if setting.reason and not (setting.may_be_named and each.before is None):
             raise InputError(
                 f"{str(path)!r} has {each.name}={json.dumps(each.after)}, and the campaign began with "
-                f"{json.dumps(each.before)}. Put it back. {declared.reason}"
+                f"{json.dumps(each.before)}. Put it back. {setting.reason}"
             )
     _check_kinds(files)
     if not edits:

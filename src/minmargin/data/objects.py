@@ -35,7 +35,7 @@ _DERIVED = {
     "Duration": "use .dt.total_seconds()",
 }
 #: Types of Arrow that few of its functions take, and whose values are read as texts.
-_AS_TEXTS = {"pandas.period", "pandas.interval", "arrow.uuid"}
+_TYPES_SHOWN_AS_TEXTS = {"pandas.period", "pandas.interval", "arrow.uuid"}
 
 
 def chunks_of(values: nw.Series[Any], what: str = "") -> pa.ChunkedArray:
@@ -53,7 +53,7 @@ def chunks_of(values: nw.Series[Any], what: str = "") -> pa.ChunkedArray:
             raise _unknown(values, what) from error
     arrow = arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
     kind = arrow.type.value_type if pa.types.is_dictionary(arrow.type) else arrow.type
-    if getattr(kind, "extension_name", "") in _AS_TEXTS:
+    if getattr(kind, "extension_name", "") in _TYPES_SHOWN_AS_TEXTS:
         return _as_texts(values)
     return arrow
 

@@ -51,7 +51,9 @@ def unpack_classes(saved: Saved) -> NDArray[Any]:
 
 def describe_intake(intake: Intake) -> dict[str, Any]:
     """Return the form in which models take rows, for the JSON file."""
-    more: dict[str, Any] = {"given": None}
+    more: dict[str, Any] = {
+        "given": None
+    }  # of models trained elsewhere; the format has called it so from the start
     if type(intake) is ForeignIntake:
         more["given"] = {"names": None if intake.names is None else list(intake.names), "sized": intake.sized}
     elif type(intake) is ShapedIntake:

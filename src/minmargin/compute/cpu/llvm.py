@@ -1,8 +1,8 @@
 """A small language for code that works on many rows in one register, written as LLVM instructions.
 
 A compiler may turn a loop over rows into vector instructions, and its next version may not. So the operations in `simd`
-are written out, with vectors of one width, which LLVM cuts to what the machine has. An expression of `Lanes` is the
-code that computes it. `Code` has loops, and reads and writes.
+and `reductions` are written out, with vectors of one width, which LLVM cuts to what the machine has. An expression of
+`Lanes` is the code that computes it. `Code` has loops, and reads and writes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the logits of a panel are reduced to: the operations on vectors of rows that `rough_scores` is made of.
+"""Operations on vectors of rows, from the logits of a panel to one number per row: `rough_scores` is made of them.
 
-Each writes one number per row, as in `compute.reductions`. None is canonical: what comes out may only dismiss rows.
+The numbers are those of `compute.reductions`. None is canonical: what comes out may only dismiss rows.
 """
 
 from __future__ import annotations

@@ -90,22 +90,22 @@ class LinearScreen:
         threshold, much = cut.score, self._is_much_needed(X)
         reduction = self.reduction if much else self.reduction.shortcut or self.reduction
         limits = self._limits(X, threshold, reduction)
-        seen = look(X, self.at_first, reduction, limits)
-        if not seen.finite:
-            return Near.unknown(seen.places)
-        lengths = np.sqrt(seen.squares.astype(np.float64))
+        first_look = look(X, self.at_first, reduction, limits)
+        if not first_look.finite:
+            return Near.unknown(first_look.places)
+        lengths = np.sqrt(first_look.squares.astype(np.float64))
 
         def look_closer(index: NDArray[np.intp]) -> Bounds:
-            return self._look_closer(X[seen.places[index]], lengths[index])
+            return self._look_closer(X[first_look.places[index]], lengths[index])
 
-        first = self._bounds(seen, lengths, limits, reduction)
+        first = self._bounds(first_look, lengths, limits, reduction)
         self.last_share[0] = _certain_share(first, threshold, size, X.shape[0])
         needless = self.reduction.shortcut is None or (much and self.last_share[0] > 0.0)
         # The bounds of a shortcut are wide, even of rows that are certain to be needed.
         index, found = bounds.two_looks(
             first, None if needless else look_closer, threshold=threshold, size=size, width=0.0
         )
-        return Near(seen.places[index], *found)
+        return Near(first_look.places[index], *found)
 
     def scores(self, X: Matrix | ColumnBlock) -> NDArray[np.float64]:
         """Return (n,) the scores as float32 gives them; NaN where it may not tell five digits, or any vote."""
@@ -113,8 +113,8 @@ class LinearScreen:
 
         slope = _logit_slope(X, self.models, UNIT)
         all_rows = Limits(np.inf, 0.0, 0.0, slope + SLACK, np.inf)
-        seen = look(X, self.models, self.reduction, all_rows)
-        values, lengths = seen.values.astype(np.float64), np.sqrt(seen.squares.astype(np.float64))
+        first_look = look(X, self.models, self.reduction, all_rows)
+        values, lengths = first_look.values.astype(np.float64), np.sqrt(first_look.squares.astype(np.float64))
         told = lengths < HUGE / max(self.models.length, 1.0)
         if self.reduction.counts_doubt:
             told &= values == np.ceil(values)
@@ -169,11 +169,11 @@ class LinearScreen:
         return reduction.lost(rounding, shape)
 
     def _bounds(
-        self, seen: Look, lengths: NDArray[np.float64], limits: Limits, reduction: Reduction
+        self, first_look: Look, lengths: NDArray[np.float64], limits: Limits, reduction: Reduction
     ) -> Bounds:
         """Return what the first look tells."""
-        values, shape = seen.values.astype(np.float64), self.models.shape
-        known = seen.squares < limits.as_float32()[2]
+        values, shape = first_look.values.astype(np.float64), self.models.shape
+        known = first_look.squares < limits.as_float32()[2]
         errors = np.where(known, limits.slope * lengths + limits.lost, np.inf)
         if reduction.counts_doubt:
             # Votes in doubt were counted against the leader: how many might be for it is not known.

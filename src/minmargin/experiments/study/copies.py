@@ -19,12 +19,14 @@ class Pair(NamedTuple):
         overall: the mean over all cells that it played both ways.
         told: in which cells the two are told apart.
         by_problem: the mean over the cells of each problem.
+        draws: the fewest and the most draws of a cell that were played both ways.
     """
 
     strategy: str
     overall: Estimate
     told: Count
     by_problem: dict[str, Estimate]
+    draws: tuple[int, int]
 
 
 def compare_copies(grid: Grid) -> list[Pair]:
@@ -42,7 +44,9 @@ def compare_copies(grid: Grid) -> list[Pair]:
             problem: estimate(gains[of_problem == problem], [problem] * problems.count(problem))
             for problem in sorted(set(problems))
         }
-        pairs.append(Pair(name, estimate(gains, problems), Count.of(gains), by_problem))
+        draws = np.isfinite(gains).sum(axis=1)
+        ends = int(draws.min()), int(draws.max())
+        pairs.append(Pair(name, estimate(gains, problems), Count.of(gains), by_problem, ends))
     return pairs
 
 

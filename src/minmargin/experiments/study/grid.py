@@ -76,10 +76,10 @@ class Grid(NamedTuple):
         return sorted({cell.problem for cell in self.cells})
 
     def count_draws(self) -> NDArray[np.intp]:
-        """Return (S, problems) how many draws each strategy has played of each problem."""
-        there = np.isfinite(self.gains)
+        """Return (S, problems) how many draws each strategy has played of each cell of a problem, at least."""
+        n_played = np.isfinite(self.gains).sum(axis=-1)
         problems = np.array([cell.problem for cell in self.cells])
-        counts = [there[problems == name].any(axis=0).sum(axis=-1) for name in self.problems]
+        counts = [n_played[problems == name].min(axis=0) for name in self.problems]
         return np.stack(counts, axis=1) if counts else np.empty((len(self.strategies), 0), dtype=np.intp)
 
     def only(self, wanted: Callable[[Cell], bool]) -> Grid:

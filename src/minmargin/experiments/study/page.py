@@ -89,8 +89,9 @@ _DETAILS = f"""- The 95% interval is normal, from paired draws. The gains of a p
 - Boosting: the logistic committee picks, and gradient boosting of 100 steps is trained with the rows, one model at a
   time. Hence only {", ".join(BOOSTED[:-1])} and {BOOSTED[-1]} play, with batches of
   {" and ".join(f"{size:,}" for size in BATCH_SIZES_BOOSTED)}, on problems with at most {MOST_BOOSTED_CLASSES} classes.
-- Large batches: {N_LABELED_LARGE[0]} labeled rows and batches of {BATCH_SIZES_LARGE[0]:,}. Strategies that compare each
-  row of the pool with each pick are left out there ({" and ".join(QUADRATIC)}): they take a minute and more."""
+- Large batches: {N_LABELED_LARGE[0]} labeled rows, batches of {BATCH_SIZES_LARGE[0]:,} and logistic regression.
+  {" and ".join(QUADRATIC)}, which compare each row of the pool with each pick, are left out there: they take a
+  minute and more."""
 
 _NAMES = {"logistic": "Logistic regression", "networks": "Networks", "boosting": "Boosting"}
 
@@ -193,11 +194,13 @@ def _section(results: pa.Table, way: str, words: str, pictures: str) -> tuple[li
 
 def _copies(results: pa.Table, facts: Mapping[str, Mapping[str, Any]], words: str) -> list[str]:
     """Return the paragraphs on strategies that passed over copies; none where none did."""
-    paragraphs = []
+    paragraphs: list[str] = []
+    draws: list[int] = []
     for way in (way for way in WAYS if way in _played(results)):
         for metric in METRICS[:2]:
             pairs = compare_copies(Grid.of(results, way, metric.name))
             if pairs:
+                draws += [end for pair in pairs for end in pair.draws]
                 paragraphs += [
                     f"{_NAMES[way]}, {SHOWN[metric.name].name}:",
                     list_copies(pairs, metric.name, facts),
@@ -206,8 +209,8 @@ def _copies(results: pa.Table, facts: Mapping[str, Mapping[str, Any]], words: st
         return []
     explained = (
         "Some problems have many rows that are copies of others. With `distinct=True` a strategy passes over copies of "
-        "rows that it picked already. Here each such strategy is compared with itself, draw by draw: above 0, passing "
-        "over copies is better."
+        "rows that it picked already. Here each such strategy is compared with itself, draw by draw, over "
+        f"{from_to((min(draws), max(draws)))} draws of each cell: above 0, passing over copies is better."
     )
     return ["## Copies of rows", explained, words, *paragraphs]
 

@@ -24,7 +24,7 @@ _COLUMN = "content"
 # are held here together. Those that come later know what came of the ones before.
 _AT_ONCE = 1 << 12
 # A task takes Spark some 50 ms besides its work, about as long as a fragment of a million rows. So a task does several
-# pieces, but no more than are lost with an executor without regret, and not so many that cores wait for the last one.
+# pieces: few enough that losing an executor costs little, and that cores do not wait for the last task.
 _MOST_A_TASK, _TASKS_A_CORE = 4, 4
 
 
@@ -53,7 +53,7 @@ def number_of_tasks(session: Any, n_pieces: int) -> int:
     context = getattr(session, "sparkContext", None)  # Spark Connect has none
     if context is None:
         return n_pieces
-    # Cores of executors that have yet to be started are not among these, so that there may be many more.
+    # Cores of executors that have yet to be started are not among these: hence never many pieces to a task.
     wanted = _TASKS_A_CORE * int(context.defaultParallelism)
     return min(max(wanted, -(-n_pieces // _MOST_A_TASK)), n_pieces)
 
