@@ -110,8 +110,9 @@ def list_sizes(grid: Grid) -> str:
 
 
 def count_draws(grid: Grid, half: str | None = None) -> str:
-    """Return how many draws the problems were played with, by whichever strategy."""
-    counts = (grid if half is None else _of_half(grid, half)).count_draws().max(axis=0).tolist()
+    """Return how many draws the cells were played with, by whichever strategy."""
+    gains = (grid if half is None else _of_half(grid, half)).gains
+    counts = np.isfinite(gains).sum(axis=-1).max(axis=1, initial=0).tolist()
     return from_to((min(counts, default=0), max(counts, default=0)))
 
 
