@@ -383,7 +383,7 @@ def report_command(
 def _show_status(status: Status, console: Console) -> None:
     head, body = status.cells()
     console.print(escape(status.title))
-    show_table(console, head, body, side="right")
+    show_table(console, head, body, right=head)
     for text in status.curve_lines():
         console.print(escape(text))
 

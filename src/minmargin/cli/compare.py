@@ -180,7 +180,7 @@ def show_comparison(comparison: Comparison, out: Path, console: Console) -> None
 
 def _show_scores(shown: ScoreTable, console: Console) -> None:
     console.print(escape(shown.title))
-    show_table(console, shown.headings, shown.rows, side="right")
+    show_table(console, shown.headings, shown.rows, right=shown.headings)
     console.print(escape(shown.note), style="dim")
 
 
