@@ -67,6 +67,7 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
+from minmargin.cli.reporting import write_page
 from minmargin.cli.show import make_console, show_batch, tell_what_is_read
 from minmargin.data.reading import Reading
 from minmargin.data.rows import count_rows
@@ -277,7 +278,7 @@ def next_command(
             progress=progress,
             on_batch=None
             if report is None
-            else lambda made: made.report(report, image_column=image_column, progress=progress),
+            else lambda made: write_page(made, report, image_column=image_column, progress=progress),
         )
     number = campaign.n_rounds
     path = campaign.batch_path(number)

@@ -58,6 +58,7 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
+from minmargin.cli.reporting import write_page
 from minmargin.cli.show import make_console, show_batch, tell_what_is_read
 from minmargin.data.reading import Reading
 from minmargin.device import check_device, check_precision
@@ -211,7 +212,7 @@ def select_command(
         interruption.keep(lambda: f"The batch is in {out}, and what comes after it may be missing.")
         if report is not None:
             taken = batch.manifest["settings"]["seed"]
-            batch.report(report, image_column=image_column, command=_command(taken), progress=progress)
+            write_page(batch, report, image_column=image_column, command=_command(taken), progress=progress)
     if manifest is not None:
         write_json(manifest, batch.manifest)
     if as_json:
