@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from minmargin.experiments import digits
+from minmargin.experiments.datasets import DataFile, FileStatus
 
 NARROW = [60, 80]
 Run = Callable[..., list[str]]
@@ -108,3 +109,10 @@ def test_of_the_demo(run: Run, width: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(bars) == 3
     assert max(bars) > bars[0], "longer bars for more, none cut to the same length"
     assert not any("…" in line for line in lines)
+
+
+def test_of_files_that_are_verified(run: Run, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = DataFile("images.csv.gz", 10, "0" * 64, ())
+    found = [FileStatus(file, "ok", Path("/a folder/" + "deep/" * 30 + file.name), "0" * 64)]
+    monkeypatch.setattr("minmargin.cli.data.verify_dataset", lambda *_: found)
+    assert_fits(run("data", "verify", "fashion-mnist"), width)
