@@ -112,6 +112,19 @@ def test_columns_of_a_pool_of_texts_are_sorted_by_what_they_were_read_as(
     assert '<td class="n" data-key="">?</td>' in page
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_columns_that_are_no_features_are_sorted_by_the_marks_that_were_declared(
+    survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = "--keep paid,day --drop paid,day --decimal , --missing ? --report report.html --batch-size 60 --no-distinct"
+    assert run(f"{COMMAND} {kept}", monkeypatch) == 0
+    page = (survey / "report.html").read_text()
+    keys = dict(re.findall(r'<td class="n" data-key="([^"]*)">(-?\d+,\d\d)</td>', page))
+    assert len(keys) > 20
+    assert all(float(key) == float(text.replace(",", ".")) for key, text in keys.items())
+    assert '<td dir="auto">01.01.2025</td>' in page
+
+
 def test_a_report_goes_with_the_batch_and_says_how_to_repeat_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

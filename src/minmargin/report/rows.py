@@ -12,6 +12,8 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.batch import reasons_of, to_column
+from minmargin.data.conversion import Marks, is_text
+from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing
 from minmargin.report.features import as_read, columns_to_tell
 from minmargin.report.neighbors import NearCopies
@@ -165,15 +167,27 @@ def _pool_values(batch: Batch, survey: Survey | None, n: int) -> dict[str, Any]:
 
 
 def _as_read(batch: Batch, values: Mapping[str, Any]) -> dict[str, pa.ChunkedArray]:
-    """Return the values of feature columns as the learner was given them: numbers and dates may be texts in a pool."""
-    if batch.origin is None:
-        return {}
-    columns = batch.origin.scan.models.intake.columns or ()
-    return {
+    """Return the values of columns as they were read: numbers and dates may be texts in a pool.
+
+    Features are what the learner was given. Other columns were not read; where marks were declared, they hold for
+    these, too.
+    """
+    columns = () if batch.origin is None else batch.origin.scan.models.intake.columns or ()
+    read = {
         column.name: as_read(column, values[column.name])
         for column in columns
         if column.conversion is not None and column.name in values
     }
+    reading = Reading(**batch.manifest.get("reading", {}))
+    others = [name for name in values if name not in read and reading.declared(name) in {None, "drop"}]
+    for name in others if reading.marks != Marks() else []:
+        texts = (
+            values[name] if isinstance(values[name], pa.ChunkedArray) else pa.chunked_array([values[name]])
+        )
+        conversion = reading.conversion(name, texts) if is_text(texts.type) else None
+        if conversion is not None and conversion.to in {"number", "date"}:
+            read[name] = conversion(texts, str)  # all of them fit, or it would be another
+    return read
 
 
 def _pictures(
