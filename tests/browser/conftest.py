@@ -105,6 +105,39 @@ def iris_batch() -> mm.Batch:
 
 
 @pytest.fixture(scope="session")
+def spreadsheet_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of a spreadsheet: numbers with decimal commas, dates with the day first, a mark for nothing."""
+    folder = tmp_path_factory.mktemp("spreadsheet")
+    X, y = load_iris(return_X_y=True)
+    lines = [
+        ";".join(
+            (
+                f"r{row}",
+                "?" if row % 7 == 1 else f"{1000 * X[row, 2] - 4000:.2f}".replace(".", ","),
+                f"{row % 28 + 1:02d}.{row % 12 + 1:02d}.{2020 + row % 5}",
+                str(y[row]),
+            )
+        )
+        for row in range(150)
+    ]
+    heading = "row_id;paid;day;y"
+    (folder / "labeled.csv").write_text("\n".join([heading, *lines[::5]]) + "\n")
+    (folder / "pool.csv").write_text("\n".join([heading, *lines]) + "\n")
+    batch = mm.select(
+        folder / "labeled.csv",
+        "y",
+        folder / "pool.csv",
+        40,
+        id_column="row_id",
+        keep_labeled=True,
+        preprocess="auto",
+        reading=mm.Reading(decimal=",", date={"day": "%d.%m.%Y"}, missing=["?"]),
+        **SETTINGS,
+    )
+    return batch.report(folder / "report.html")
+
+
+@pytest.fixture(scope="session")
 def iris_report(iris_batch: mm.Batch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return iris_batch.report(tmp_path_factory.mktemp("iris") / "report.html")
 

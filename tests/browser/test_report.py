@@ -13,7 +13,14 @@ import minmargin as mm
 pytestmark = pytest.mark.browser
 
 PHONES = [{"width": 320, "height": 640}, {"width": 390, "height": 844}]
-REPORTS = ["digits_report", "iris_report", "wide_report", "long_report", "hostile_report"]
+REPORTS = [
+    "digits_report",
+    "iris_report",
+    "spreadsheet_report",
+    "wide_report",
+    "long_report",
+    "hostile_report",
+]
 
 Visit = Callable[..., Any]
 
@@ -200,6 +207,31 @@ def test_texts_with_numbers_are_sorted_by_these(visit: Visit, iris_report: Path)
     sort_by(page, "id")
     ids = [int(name.removeprefix("r")) for name in cells(page, "id")]
     assert ids == sorted(ids)
+
+
+def test_numbers_and_dates_of_a_spreadsheet_are_sorted_by_what_they_were_read_as(
+    visit: Visit, spreadsheet_report: Path
+) -> None:
+    page = visit(spreadsheet_report)
+    for direction in (1, -1):
+        sort_by(page, "paid")
+        paid = cells(page, "paid")
+        n_missing = paid.count("?")
+        assert n_missing > 0
+        assert paid[-n_missing:] == ["?"] * n_missing
+        numbers = [float(text.replace(",", ".")) for text in paid[:-n_missing]]
+        assert numbers == sorted(numbers)[::direction]
+    assert min(numbers) < 0 < max(numbers)
+    sort_by(page, "day")
+    days = ["-".join(reversed(text.split("."))) for text in cells(page, "day")]
+    assert days == sorted(days)
+
+
+def test_what_was_read_of_each_column_is_told(visit: Visit, spreadsheet_report: Path) -> None:
+    page = visit(spreadsheet_report)
+    section = page.locator("section", has=page.get_by_role("heading", name="How the table was read"))
+    assert section.get_by_text("'day' (%d.%m.%Y)").is_visible()
+    assert section.get_by_role("cell", name="date", exact=True).is_visible()
 
 
 def test_the_keyboard_sorts_too(visit: Visit, iris_report: Path) -> None:

@@ -290,6 +290,27 @@ def test_one_table_that_cannot_be_both(begin, changed, told):
     [
         ({"stop_hints": 1}, "stop_hints=1 must be true or false."),
         (
+            {"learner_options": {"class_weight": {"setosa": 2}}},
+            (
+                "learner_options={'class_weight': {'setosa': 2}} must be an object of numbers, texts, true, false or "
+                "null, or null itself."
+            ),
+        ),
+        (
+            {"learner_options": {"class_weights": "balanced"}},
+            (
+                "learner_options has 'class_weights', and learner 'logistic' has 'C', 'fit_intercept', 'class_weight', "
+                "'tol'. Did you mean 'class_weight'?"
+            ),
+        ),
+        (
+            {"learner": LogisticRegression(), "learner_options": {"C": 2}},
+            (
+                "learner_options is for learners with a name (logistic, text, mlp, random-forest, gradient-boosting), "
+                "and learner is a LogisticRegression. Leave it out."
+            ),
+        ),
+        (
             {"strategy": "k-centers", "strategy_options": {"prefilter": 2.5}},
             "prefilter=2.5 must be a whole number >= 1.",
         ),

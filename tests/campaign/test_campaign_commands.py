@@ -29,6 +29,35 @@ INIT = (
 )
 
 
+def test_class_weights_and_other_settings_of_the_learner_are_kept(run):
+    weighed = ("--class-weight", "balanced", "--learner-option", "C=0.5", "--folds", "0")
+    assert run(*INIT, *weighed)[0] == 0
+    assert json.loads(Path("flowers/settings.json").read_text())["learner_options"] == {
+        "C": 0.5,
+        "class_weight": "balanced",
+    }
+    code, out, _ = run("next", "flowers", "--json", "--n-jobs", "1")
+    assert code == 0
+    assert json.loads(out)["settings"]["learner"] == "logistic(C=0.5, class_weight='balanced')"
+    assert run("report", "flowers")[0] == 0
+    assert "logistic (C=0.5, class_weight=balanced)" in Path("flowers/report.html").read_text()
+    assert run("set", "flowers", "learner_options=none")[2] == (
+        "minmargin: learner_options stays as it is. The curve would be of two learners. Begin another campaign, with "
+        "labeled.parquet of this one as its labeled rows.\n"
+    )
+
+
+def test_class_weights_are_for_learners_with_a_name(run):
+    given = ("--learner", "given", "--classes", "0,1,2", "--pool", "pool.parquet", "--id-column", "row_id")
+    code, out, err = run("init", "flowers", *given, "--batch-size", "5", "--class-weight", "balanced")
+    assert (code, out) == (1, "")
+    assert err == (
+        "minmargin: --class-weight is for learners with a name (logistic, text, mlp, random-forest, "
+        "gradient-boosting), and --learner is given. Leave it out.\n"
+    )
+    assert not Path("flowers").exists()
+
+
 def test_a_campaign_from_beginning_to_report(run):
     assert run(*INIT) == (
         0,

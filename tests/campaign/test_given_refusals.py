@@ -59,6 +59,7 @@ def test_a_campaign_that_trains_needs_labeled_rows(begin):
     [
         ("features", ["a"]),
         ("n_models", 3),
+        ("learner_options", {"C": 2.0}),
         ("bootstrap_fraction", 0.5),
         ("preprocess", "auto"),
         ("held_out", pd.DataFrame({"y": ["setosa"]})),

@@ -155,7 +155,12 @@ def test_init_and_its_command_take_every_setting_and_the_docstring_explains_it()
     assert sorted(explained) == sorted(SETTINGS)
     arguments = set(inspect.signature(mm.Campaign.init).parameters)
     assert set(SETTINGS) - arguments == {*FOUND_OUT, "seed"}
-    flags = {"reading", "strategy_options", "random_state"}  # which are called otherwise, or several
+    flags = {
+        "reading",
+        "strategy_options",
+        "learner_options",
+        "random_state",
+    }  # which are called otherwise, or several
     assert arguments - set(inspect.signature(init_command).parameters) == {*flags, "inspected"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import minmargin as mm
 from minmargin.cli import app
+from minmargin.cli.strategies import WHICH
 from minmargin.experiments import digits
 
 
@@ -64,6 +66,22 @@ def test_strategies_are_listed_by_name_meaning_and_cost() -> None:
     text = invoke("strategies")
     for entry in mm.strategies():
         assert entry.name in text
+
+
+def test_which_for_what_is_told_below_the_list_as_the_page_tells_it() -> None:
+    """The page has each of these rows, and may say more in it."""
+    text = invoke("strategies").partition("Which for what:")[2]
+    page = Path(__file__).parents[2].joinpath("docs", "howto", "strategies.md").read_text()
+    table = page.partition("| you have | try |")[2].partition("\n\n")[0]
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", table).replace("`", "").replace("*", "")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in plain.splitlines()[2:]]
+    said = dict(rows)
+    names = [entry.name for entry in mm.strategies()]
+    assert 5 <= len(WHICH) <= 7
+    for situation, advice in WHICH:
+        assert re.search(rf"^{re.escape(situation)} +{re.escape(advice)} *$", text, re.MULTILINE)
+        assert re.split(r"[;,] (?:not |which )", said[situation])[0] == advice
+        assert any(re.search(rf"\b{name}\b", advice) for name in names)
 
 
 def test_strategies_are_listed_as_json() -> None:

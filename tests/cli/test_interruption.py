@@ -100,7 +100,7 @@ def test_a_selection_with_a_checkpoint(folder: Path) -> None:
 
 
 def test_a_selection_whose_batch_is_written(folder: Path) -> None:
-    assert interrupted("minmargin.batch.batch:Batch.report", f"{SELECT} --report r.html") == (
+    assert interrupted("minmargin.report.batch:write_report", f"{SELECT} --report r.html") == (
         "minmargin: interrupted. The batch is in b.csv, and what comes after it may be missing.\n"
     )
     assert len(pd.read_csv("b.csv")) == 3

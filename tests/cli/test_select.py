@@ -18,6 +18,8 @@ from sklearn.datasets import load_iris
 
 import minmargin as mm
 from minmargin import cli
+from minmargin.cli.options import ClassWeightChoice, learner_for
+from minmargin.learners import LEARNERS
 
 PROGRAM = Path(sys.executable).with_name("minmargin")
 X, y = load_iris(return_X_y=True)
@@ -437,6 +439,76 @@ def test_settings_that_a_learner_does_not_have(
     given = [part for option in options for part in ("--learner-option", option)]
     assert run(monkeypatch, arguments(*given, learner=learner)) == 1
     assert capsys.readouterr() == ("", f"minmargin: {message}\n")
+
+
+BALANCED = ("--class-weight", "balanced")
+NAMED = "logistic, text, mlp, random-forest, gradient-boosting"
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_with_a_name_takes_class_weights(learner: str) -> None:
+    weighed = learner_for(learner, None, ClassWeightChoice.BALANCED)
+    assert weighed.class_weight == "balanced"
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ([], "logistic(class_weight='balanced')"),
+        (["C=0.5"], "logistic(C=0.5, class_weight='balanced')"),
+        (["class_weight=balanced"], "logistic(class_weight='balanced')"),
+    ],
+)
+def test_class_weights_have_a_flag_of_their_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], name: str
+) -> None:
+    given = [part for option in more for part in ("--learner-option", option)]
+    assert run(monkeypatch, arguments(*BALANCED, *given, manifest="m.json")) == 0
+    assert json.loads(Path("m.json").read_text())["settings"]["learner"] == name
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            ["--learner-option", "class_weight=none"],
+            "--class-weight balanced and --learner-option class_weight=none differ. Give one of them.",
+        ),
+        (
+            ["--learner", "sklearn.naive_bayes:GaussianNB"],
+            (
+                f"--class-weight is for learners with a name ({NAMED}), and --learner is "
+                "sklearn.naive_bayes:GaussianNB. Leave it out."
+            ),
+        ),
+        (
+            ["--learner", "logistics"],
+            (
+                "There is no learner 'logistics' (names: 'logistic', 'text', 'mlp', 'random-forest', "
+                "'gradient-boosting'). Did you mean 'logistic'? Any scikit-learn classifier can be passed as an object."
+            ),
+        ),
+    ],
+)
+def test_class_weights_that_no_learner_can_use(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    message: str,
+) -> None:
+    assert run(monkeypatch, arguments(*BALANCED, *more)) == 1
+    assert capsys.readouterr() == ("", f"minmargin: {message}\n")
+
+
+def test_class_weights_are_of_no_use_with_probabilities(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["select", "--probabilities", "p.parquet", "--batch-size", "3", "--out", "b.csv", *BALANCED]
+    assert run(monkeypatch, line) == 1
+    assert capsys.readouterr().err == (
+        "minmargin: --class-weight is of no use with --probabilities. Leave it out.\n"
+    )
 
 
 def partly_labeled(folder: Path) -> pd.DataFrame:

@@ -42,7 +42,7 @@ def test_nothing_is_wrapped_where_there_is_room() -> None:
 def test_many_short_columns_go_on_below() -> None:
     headings = ("labels", *(f"strategy-{k}" for k in range(5)))
     rows = [("50", *("91.3% (+0.2 ± 0.4)",) * 5), ("100", *("92.3% (+0.2 ± 0.4)",) * 5)]
-    assert shown(60, headings, rows, side="right") == [
+    assert shown(60, headings, rows, right=headings) == [
         "labels          strategy-0          strategy-1",
         "    50  91.3% (+0.2 ± 0.4)  91.3% (+0.2 ± 0.4)",
         "   100  92.3% (+0.2 ± 0.4)  92.3% (+0.2 ± 0.4)",

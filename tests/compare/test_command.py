@@ -93,9 +93,7 @@ def test_rare_classes_are_scored_by_what_fits_them_and_ids_are_no_feature(run, c
     rare = table[table["y"] == "malignant"].head(40)
     table = pd.concat([rare, table[table["y"] == "benign"]])
     table.assign(patient=range(1000, 1000 + len(table))).to_csv("labeled.csv", index=False)
-    assert (
-        run("--id-column", "patient", "--test-size", "100", "--learner-option", "class_weight=balanced") == 0
-    )
+    assert run("--id-column", "patient", "--test-size", "100", "--class-weight", "balanced") == 0
     said = capsys.readouterr().out.splitlines()
     assert said[1].startswith(
         "This goes by average precision of 'malignant', since 90% of rows are 'benign'. "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -45,6 +47,82 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
 def repeated(page: ParsedPage) -> str:
     """Return the command that a page says repeats it."""
     return page.text.partition("To repeat it")[2].partition("The whole manifest")[0].strip()
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with tables as a spreadsheet exports them: decimal commas, days first, marks for nothing."""
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame(
+        {
+            "row_id": [f"r{row}" for row in range(150)],
+            "paid": [f"{1000 * value - 4000:.2f}".replace(".", ",") for value in X[:, 2]],
+            "day": [f"{row % 28 + 1:02d}.{row % 12 + 1:02d}.2025" for row in range(150)],
+            "width": [
+                "?" if row % 5 == 1 else f"{value:.1f}".replace(".", ",") for row, value in enumerate(X[:, 3])
+            ],
+            "plan": ["yes", "no", "no"] * 50,
+        }
+    )
+    rows.assign(y=y).drop(columns="row_id").iloc[::5].to_csv("labeled.csv", index=False, sep=";")
+    rows.assign(plan=rows["plan"].str.upper()).to_csv("pool.csv", index=False, sep=";")
+    return tmp_path
+
+
+DECLARED = "--decimal , --date day=%d.%m.%Y --missing ?"
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_page_says_how_the_table_was_read_in_the_sentences_of_the_terminal(
+    survey: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"{COMMAND} {DECLARED} --report report.html --batch-size 60", monkeypatch) == 0
+    out, err = capsys.readouterr()
+    page = ParsedPage(survey / "report.html")
+    section = page.text.partition("How the table was read")[2].partition("How it was made")[0]
+    assert out.splitlines()[0] in section
+    (warned,) = err.splitlines()
+    assert warned == (
+        "minmargin: warning: Column 'plan': 150 of 150 values in the pool are categories that the labeled set does "
+        "not have, such as 'NO' where that has 'no', so they tell nothing. Spell them alike in both, or use --drop "
+        "plan."
+    )
+    assert warned.removeprefix("minmargin: warning: ") in section
+    for name, said in (
+        ("dates", "'day' (%d.%m.%Y)"),
+        ("before decimals", "','"),
+        ("for missing values", "'?'"),
+    ):
+        assert f"{name}{said}" in section.replace("\n", "")
+    assert "Column by column" in section
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_columns_of_a_pool_of_texts_are_sorted_by_what_they_were_read_as(
+    survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(f"{COMMAND} {DECLARED} --report report.html --batch-size 60 --keep width", monkeypatch) == 0
+    page = (survey / "report.html").read_text()
+    keys = dict(re.findall(r'<td class="n" data-key="([^"]*)">(-?\d+,\d\d)</td>', page))
+    assert len(keys) > 20
+    assert all(float(key) == float(text.replace(",", ".")) for key, text in keys.items())
+    days = dict(re.findall(r'<td class="date" data-key="([^"]*)">([\d.]+)</td>', page))
+    assert len(days) > 20
+    assert all(key == "-".join(reversed(text.split("."))) for key, text in days.items())
+    assert '<td class="n" data-key="">?</td>' in page
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_columns_that_are_no_features_are_sorted_by_the_marks_that_were_declared(
+    survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = "--keep paid,day --drop paid,day --decimal , --missing ? --report report.html --batch-size 60 --no-distinct"
+    assert run(f"{COMMAND} {kept}", monkeypatch) == 0
+    page = (survey / "report.html").read_text()
+    keys = dict(re.findall(r'<td class="n" data-key="([^"]*)">(-?\d+,\d\d)</td>', page))
+    assert len(keys) > 20
+    assert all(float(key) == float(text.replace(",", ".")) for key, text in keys.items())
+    assert '<td dir="auto">01.01.2025</td>' in page
 
 
 def test_a_report_goes_with_the_batch_and_says_how_to_repeat_it(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 
@@ -47,6 +50,48 @@ def test_any_column_of_a_pool_can_be_shown(values: pa.Array, texts: list[str], n
     column = pool_column("x", values)
     assert [cell.text for cell in column.cells if isinstance(cell, TableCell)] == texts
     assert column.numeric == numeric
+
+
+def test_numbers_and_dates_that_are_texts_are_sorted_by_what_they_were_read_as() -> None:
+    """-66,15 is more than -994,58, and 2.10.2025 is before 1.11.2025; what was read as missing has an empty key."""
+    texts = pa.chunked_array([["-66,15", "-994,58", "7", "?", None]])
+    column = pool_column("x", texts, pa.chunked_array([[-66.15, -994.58, 7.0, None, None]]))
+    assert column.cells == [
+        TableCell("-66,15", "-66.15"),
+        TableCell("-994,58", "-994.58"),
+        TableCell("7", "7.0"),
+        TableCell("?", ""),
+        TableCell(""),
+    ]
+    assert column.numeric
+    days = [dt.datetime(2025, 11, 1), dt.datetime(2025, 10, 2, 8, 30), None]
+    column = pool_column(
+        "day", pa.chunked_array([["1.11.2025", "2.10.2025 8:30", ""]]), pa.chunked_array([days])
+    )
+    assert column.kind == "date"
+    assert column.cells == [
+        TableCell("1.11.2025", "2025-11-01"),
+        TableCell("2.10.2025 8:30", "2025-10-02 08:30:00"),
+        TableCell("", ""),
+    ]
+
+
+def test_codes_that_were_read_as_categories_are_texts() -> None:
+    column = pool_column("zip", pa.chunked_array([[1067, 80331]]), pa.chunked_array([["1067", "80331"]]))
+    assert column.kind == "text"
+
+
+def test_numbers_that_a_script_cannot_compare_are_missing_or_spelled_for_it() -> None:
+    """The page's script would make no number of "nan" and of "inf"."""
+    assert pool_column("x", pa.array([float("nan"), float("-inf"), float("inf")])).cells == [
+        TableCell(""),
+        TableCell("-inf", "-Infinity"),
+        TableCell("inf", "Infinity"),
+    ]
+    assert number_column("x", [float("nan")]).cells == [TableCell("")]
+    exact = pool_column("price", pa.array([Decimal("12.50"), None]))
+    assert exact.numeric
+    assert exact.cells == [TableCell("12.50"), TableCell("")]
 
 
 @pytest.mark.parametrize(

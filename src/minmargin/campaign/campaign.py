@@ -32,7 +32,7 @@ from minmargin.campaign.given import Told, pick_by_told
 from minmargin.campaign.hints import next_flags
 from minmargin.campaign.journal import Journal
 from minmargin.campaign.labels import Added, Known, check_labels, read_for
-from minmargin.campaign.learner import find_learner, need_learner
+from minmargin.campaign.learner import find_learner, learner_of, need_learner
 from minmargin.campaign.measuring import measure_missing, not_measured
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
 from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
@@ -45,9 +45,8 @@ from minmargin.errors import InputError, MinMarginError, warn
 from minmargin.execution import Execution, ExecutionOptions
 from minmargin.files import LockError
 from minmargin.inspection import Inspection
-from minmargin.learners import resolve_learner
 from minmargin.learners.given import Values
-from minmargin.learners.reference import is_reference, learner_named
+from minmargin.learners.reference import is_reference
 from minmargin.scan.engines import resolve_execution
 from minmargin.seeds import SeedTree
 from minmargin.selection.scored_rows import ColumnNames
@@ -82,6 +81,7 @@ class Campaign:
         strategy_options: dict[str, Any] | None = None,
         distinct: bool | None = None,
         learner: LearnerLike | str = "logistic",
+        learner_options: dict[str, Any] | None = None,
         n_models: int = 25,
         bootstrap_fraction: float = 1.0,
         preprocess: Preprocess = "none",
@@ -112,6 +112,7 @@ class Campaign:
             distinct: whether copies of rows that a round picks are passed over, as for `minmargin.select`.
             learner: as for `minmargin.select`, or "package.module:factory", whose folder is kept too, or "given", where
                 rounds take probabilities of models elsewhere. An object cannot be kept: give it again to `open`.
+            learner_options: settings of a learner that has a name, such as {"class_weight": "balanced"}.
             n_models: K, how many members are trained in every round.
             bootstrap_fraction: beta, the size of a draw.
             preprocess: "auto" imputes and standardizes numbers, and one-hot encodes texts.
@@ -137,6 +138,7 @@ class Campaign:
             refuse_training(
                 features=(features, None),
                 n_models=(n_models, 25),
+                learner_options=(learner_options or None, None),
                 bootstrap_fraction=(bootstrap_fraction, 1.0),
                 preprocess=(preprocess, "none"),
                 held_out=(held_out, None),
@@ -148,8 +150,7 @@ class Campaign:
         elif features is None:
             others = {label_column, id_column, *reading.drop}
             features = [name for name in rows.column_names if name not in others]
-        if named not in {None, GIVEN} and not is_reference(named):
-            resolve_learner(learner)
+        trained = None if named == GIVEN else learner_of(learner, learner_options)
         settings = Settings(
             pool=pool_paths(pool, folder),
             label_column=label_column,
@@ -162,6 +163,7 @@ class Campaign:
             strategy=strategy_name(strategy),
             strategy_options={name: without_numpy(value) for name, value in (strategy_options or {}).items()},
             learner=named,
+            learner_options=learner_options or None,
             n_models=check_count("n_models", n_models, least=0, usual=25),
             bootstrap_fraction=without_numpy(bootstrap_fraction),
             preprocess=preprocess,
@@ -185,7 +187,7 @@ class Campaign:
                 first,
                 held_out=LabeledRows.read(held_out, "The held-out set", reading, label_column),
                 classes=classes,
-                learner=learner if named is None else learner_named(named),
+                learner=trained,
                 inspected=inspected,
             )
         beginning.settings.check()

@@ -85,6 +85,14 @@ def _is_fraction(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 < value <= LARGEST_FRACTION
 
 
+def _is_plain(value: Any) -> bool:
+    """Return whether JSON gives back this object as it is: a dict by classes would have texts for keys."""
+    return isinstance(value, dict) and all(
+        isinstance(name, str) and (each is None or isinstance(each, (bool, int, float, str)))
+        for name, each in value.items()
+    )
+
+
 def _is_reading(value: Any) -> bool:
     try:
         return isinstance(value, dict) and Reading(**value).describe() == value
@@ -104,5 +112,9 @@ FRACTION = Rule(_is_fraction, f"a number above 0, up to {LARGEST_FRACTION:,}")
 FLAG = Rule(lambda value: isinstance(value, bool), "true or false")
 FLAG_OR_NULL = Rule(lambda value: value is None or isinstance(value, bool), "true, false or null")
 OPTIONS = Rule(lambda value: isinstance(value, dict), "an object")
+KEPT_OPTIONS = Rule(
+    lambda value: value is None or _is_plain(value),
+    "an object of numbers, texts, true, false or null, or null itself",
+)
 PREPROCESS = Rule(lambda value: value in get_args(Preprocess), f"one of {listing(get_args(Preprocess))}")
 READING = Rule(lambda value: value is None or _is_reading(value), "an object of what Reading takes, or null")

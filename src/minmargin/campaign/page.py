@@ -259,10 +259,14 @@ def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list
 
 
 def _facts(settings: Settings) -> list[tuple[str, Any]]:
-    options = ", ".join(f"{name}={value}" for name, value in settings.strategy_options.items())
+    options, of_learner = (
+        ", ".join(f"{name}={value}" for name, value in (each or {}).items())
+        for each in (settings.strategy_options, settings.learner_options)
+    )
     training = {
         "features": f"{len(settings.feature_names):,}: {listing(settings.feature_names)}",
-        "learner": settings.learner or "an object given in Python",
+        "learner": (settings.learner or "an object given in Python")
+        + (f" ({of_learner})" if of_learner else ""),
         "members": f"{settings.n_models} (bootstrap fraction {settings.bootstrap_fraction:g})",
         "preprocess": settings.preprocess,
     }

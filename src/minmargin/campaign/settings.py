@@ -18,6 +18,7 @@ from minmargin.campaign.declaration import (
     FLAG,
     FLAG_OR_NULL,
     FRACTION,
+    KEPT_OPTIONS,
     KIND,
     OPTIONS,
     PATHS,
@@ -121,6 +122,7 @@ class Settings:
         audit: how many rows a round draws by chance besides, to measure the model by.
         stop_hints: whether the status says when more labels hardly pay.
         reading: what was said of how columns are read, as arguments of `Reading`; None: nothing.
+        learner_options: settings of a learner that has a name; None: the usual ones.
     """
 
     pool: tuple[str, ...] = field(
@@ -191,6 +193,9 @@ class Settings:
     stop_hints: bool = field(default=False, metadata=changes(FLAG, _stop_hints))
     reading: dict[str, Any] | None = field(
         default=None, metadata=stays(READING, f"Labeled rows would be read in two ways. {_ANOTHER}")
+    )
+    learner_options: dict[str, Any] | None = field(
+        default=None, metadata=stays(KEPT_OPTIONS, f"The curve would be of two learners. {_ANOTHER}")
     )
 
     @property

@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Annotated, cast
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
-from minmargin.campaign import Campaign, Status
+from minmargin.campaign import Campaign
 from minmargin.cli.app import app
-from minmargin.cli.campaign_steps import ADDED_OR_NOT, begun, command_for, next_for, picked, say_next
+from minmargin.cli.campaign_steps import (
+    ADDED_OR_NOT,
+    begun,
+    command_for,
+    next_for,
+    picked,
+    poor_accuracy,
+    say_next,
+    show_status,
+)
 from minmargin.cli.given import (
     BaseColumns,
     CampaignLearner,
@@ -29,10 +37,12 @@ from minmargin.cli.options import (
     AsJson,
     BootstrapFraction,
     CheckpointFolder,
+    ClassWeight,
     DeviceOption,
     Distinct,
     EngineOption,
     Features,
+    LearnerOptions,
     MaybeLabelColumn,
     MaybeLabeledFiles,
     MaybePoolFiles,
@@ -49,6 +59,7 @@ from minmargin.cli.options import (
     StrategyOptions,
     batch_size_of,
     check_report,
+    learner_options,
     one_or_all,
     preprocess_for,
     split,
@@ -56,8 +67,8 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
+from minmargin.cli.reporting import write_page
 from minmargin.cli.show import make_console, show_batch, tell_what_is_read
-from minmargin.cli.tables import show_table
 from minmargin.data.reading import Reading
 from minmargin.data.rows import count_rows
 from minmargin.device import check_device
@@ -73,7 +84,6 @@ campaign_app = typer.Typer(
 )
 app.add_typer(campaign_app)
 
-TRUSTED_ACCURACY = 0.6  # below it, guesses that annotators see may do more harm than good
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")]
 # The leading \\b keeps the lines as they are, so that the example can be copied.
 _INIT_EXAMPLE = """\b
@@ -153,6 +163,8 @@ def init_command(
     prefilter: Prefilter = None,
     distinct: Distinct = None,
     learner: CampaignLearner = "logistic",
+    learner_option: LearnerOptions = None,
+    class_weight: ClassWeight = None,
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     preprocess: PreprocessOption = None,
@@ -179,6 +191,7 @@ def init_command(
         strategy_options=strategy_options(strategy, strategy_option, prefilter),
         distinct=distinct,
         learner=learner,
+        learner_options=learner_options(learner, learner_option, class_weight),
         n_models=n_models,
         bootstrap_fraction=bootstrap_fraction,
         preprocess=preprocess_for(preprocess, learner),
@@ -265,7 +278,7 @@ def next_command(
             progress=progress,
             on_batch=None
             if report is None
-            else lambda made: made.report(report, image_column=image_column, progress=progress),
+            else lambda made: write_page(made, report, image_column=image_column, progress=progress),
         )
     number = campaign.n_rounds
     path = campaign.batch_path(number)
@@ -360,7 +373,7 @@ def status_command(
     if as_json:
         typer.echo(json.dumps(status.to_dict(), indent=2))
     else:
-        _show_status(status, make_console(quiet=False))
+        show_status(status, make_console(quiet=False))
 
 
 @campaign_app.command("report", epilog="Example:\n\n  minmargin campaign report cards --out cards.html")
@@ -378,17 +391,3 @@ def report_command(
         typer.echo(json.dumps({"out": str(path)}, indent=2))
     else:
         make_console().print(f"Written to {escape(str(path))}.")
-
-
-def _show_status(status: Status, console: Console) -> None:
-    head, body = status.cells()
-    console.print(escape(status.title))
-    show_table(console, head, body, side="right")
-    for text in status.curve_lines():
-        console.print(escape(text))
-
-
-def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:
-    """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
-    accuracy = campaign.status(n_jobs=n_jobs, device=check_device(device)).accuracy
-    return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None

@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 
 from minmargin.campaign import Campaign
-from minmargin.cli.campaign import Folder, campaign_app, poor_accuracy
-from minmargin.cli.campaign_steps import ADDED_OR_NOT, command_for, next_for, say_next
+from minmargin.cli.campaign import Folder, campaign_app
+from minmargin.cli.campaign_steps import ADDED_OR_NOT, command_for, next_for, poor_accuracy, say_next
 from minmargin.cli.interruption import interruption
 from minmargin.cli.label_studio import (
     DEFAULT_URL,

@@ -8,12 +8,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from minmargin.campaign import Campaign
+from minmargin.campaign import Campaign, Status
 from minmargin.campaign.settings import FILE
 from minmargin.cli.interruption import in_checkpoint
+from minmargin.cli.tables import show_table
+from minmargin.device import check_device
 
 #: What an interrupted command leaves behind that adds labels.
 ADDED_OR_NOT = "Either all labels were added or none; the same command adds those that are missing."
+TRUSTED_ACCURACY = 0.6  # below it, guesses that annotators see may do more harm than good
 
 
 def begun(folder: Path) -> str:
@@ -41,6 +44,21 @@ def command_for(name: str, folder: Path, *more: str) -> str:
 def next_for(campaign: Campaign, *more: str) -> str:
     """Return the command line that picks the next round of a campaign, ready to be copied."""
     return command_for("next", campaign.folder, *campaign.next_flags, *more)
+
+
+def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:
+    """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
+    accuracy = campaign.status(n_jobs=n_jobs, device=check_device(device)).accuracy
+    return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None
+
+
+def show_status(status: Status, console: Console) -> None:
+    """Print the rounds and the learning curve."""
+    head, body = status.cells()
+    console.print(escape(status.title))
+    show_table(console, head, body, right=head)
+    for text in status.curve_lines():
+        console.print(escape(text))
 
 
 def say_next(console: Console, steps: dict[str, str]) -> None:

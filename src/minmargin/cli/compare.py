@@ -15,6 +15,7 @@ from minmargin.cli.app import app
 from minmargin.cli.interruption import in_folder, interruption
 from minmargin.cli.options import (
     BootstrapFraction,
+    ClassWeight,
     Features,
     LabelColumn,
     LabeledFiles,
@@ -108,6 +109,7 @@ def compare_command(
     ] = None,
     learner: LearnerOption = "logistic",
     learner_option: LearnerOptions = None,
+    class_weight: ClassWeight = None,
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
@@ -138,7 +140,7 @@ def compare_command(
             n_labeled=n_labeled,
             test_size=_test_size(test_size),
             n_draws=n_draws,
-            learner=learner_for(learner, learner_option),
+            learner=learner_for(learner, learner_option, class_weight),
             n_models=n_models,
             bootstrap_fraction=bootstrap_fraction,
             scoring=one_or_none(split(scoring)),
@@ -180,7 +182,7 @@ def show_comparison(comparison: Comparison, out: Path, console: Console) -> None
 
 def _show_scores(shown: ScoreTable, console: Console) -> None:
     console.print(escape(shown.title))
-    show_table(console, shown.headings, shown.rows, side="right")
+    show_table(console, shown.headings, shown.rows, right=shown.headings)
     console.print(escape(shown.note), style="dim")
 
 

@@ -15,7 +15,8 @@ from minmargin.cli.app import app
 from minmargin.cli.completion import complete_dataset
 from minmargin.cli.options import AsJson
 from minmargin.cli.progress import progress_bars
-from minmargin.cli.show import make_console, plain_table
+from minmargin.cli.show import make_console
+from minmargin.cli.tables import show_table
 from minmargin.errors import InputError
 from minmargin.experiments.datasets import (
     DATASETS,
@@ -50,21 +51,23 @@ def list_command(data_dir: _DataDir = None, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([_record(dataset, data_dir) for dataset in DATASETS.values()], indent=2))
         return
-    table = plain_table("")
-    table.add_column("data set", no_wrap=True)
-    table.add_column("rows x features", justify="right", no_wrap=True)
-    table.add_column("classes", justify="right")
-    for heading in ("license", "found in"):
-        table.add_column(heading)
-    for dataset in DATASETS.values():
-        table.add_row(
+    rows = [
+        (
             dataset.name,
             f"{dataset.n_rows:,} x {dataset.n_features}",
             str(dataset.n_classes),
-            escape(dataset.license),
-            escape(str(_found_in(dataset, data_dir) or "-")),
+            dataset.license,
+            str(_found_in(dataset, data_dir) or "-"),
         )
-    make_console(quiet=False).print(table)
+        for dataset in DATASETS.values()
+    ]
+    show_table(
+        make_console(quiet=False),
+        ("data set", "rows x features", "classes", "license", "found in"),
+        rows,
+        prose=("license", "found in"),
+        right=("rows x features", "classes"),
+    )
 
 
 @data_app.command("fetch", epilog="Example:\n\n  minmargin data fetch mnist covtype")
@@ -114,12 +117,8 @@ def verify_command(
 
 
 def _show_statuses(statuses: list[tuple[str, FileStatus]], console: Console) -> None:
-    table = plain_table("")
-    for heading in ("data set", "file", "state", "found at"):
-        table.add_column(heading, no_wrap=heading != "found at")
-    for name, status in statuses:
-        table.add_row(name, status.file.name, status.state, escape(str(status.path or "-")))
-    console.print(table)
+    rows = [(name, status.file.name, status.state, str(status.path or "-")) for name, status in statuses]
+    show_table(console, ("data set", "file", "state", "found at"), rows, prose=("found at",))
     for _, status in statuses:
         if status.state == "altered":
             content = "cannot be unpacked" if status.sha256 is None else f"has sha256 {status.sha256}"

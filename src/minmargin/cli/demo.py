@@ -12,12 +12,17 @@ from rich.console import Console
 from minmargin.batch import Batch
 from minmargin.cli.app import app
 from minmargin.cli.progress import progress_bars
-from minmargin.cli.show import make_console, plain_table, show_batch
+from minmargin.cli.show import make_console, show_batch
+from minmargin.cli.tables import show_table
 from minmargin.errors import MissingExtraError
 from minmargin.files import make_folder, write_json
 
 if TYPE_CHECKING:
     from minmargin.experiments.digits import Gain
+
+_BARS = "(bars start at 70%)"
+_LONGEST_BAR = 40  # characters, for 100%; fewer where the numbers leave no room for them
+_NUMBERS = 40  # characters that they take
 
 
 @app.command("demo", epilog="Example:\n\n  minmargin demo --out demo")
@@ -63,14 +68,14 @@ def show_demo(batch: Batch, gain: Gain, out: Path, console: Console, report: Pat
     )
     show_batch(batch, out / "batch.csv", console, report)
     n_draws = len(gain.before)
-    table = plain_table(
-        f"\nWhat {len(batch)} labels buy: test accuracy, mean of {n_draws} draws ± standard error"
-    )
-    table.add_column("labels")
-    table.add_column("accuracy", justify="right")
-    table.add_column("(bars start at 70%)", style="green")
-    for name, values in gain.summary().items():
-        label = f"the first {n_labeled} only" if name == "before" else f"+ {len(batch)} by {name}"
-        bar = "█" * round(40 * (values["mean"] - 0.7) / 0.3)
-        table.add_row(label, f"{values['mean']:.1%} ± {values['standard_error']:.1%}", bar)
-    console.print(table)
+    console.print(f"\nWhat {len(batch)} labels buy: test accuracy, mean of {n_draws} draws ± standard error")
+    full = min(_LONGEST_BAR, console.width - _NUMBERS)
+    rows = [
+        (
+            f"the first {n_labeled} only" if name == "before" else f"+ {len(batch)} by {name}",
+            f"{values['mean']:.1%} ± {values['standard_error']:.1%}",
+            "█" * round(full * (values["mean"] - 0.7) / 0.3),
+        )
+        for name, values in gain.summary().items()
+    ]
+    show_table(console, ("labels", "accuracy", _BARS), rows, right=("accuracy",), styles={_BARS: "green"})

@@ -20,7 +20,7 @@ _ARGUMENT = re.compile(
     r"|classes|learner|missing|batch_sizes|n_labeled|test_size|n_draws|scoring|rounds|strategies"
     r"|unlabeled_ok|requeue|replace|new_classes|distinct|values|columns|probabilities|labeled|label_column"
     r"|audit|folds|engine|address|chunk_size|checkpoint|random_state|keep_labeled|exclude|stop_hints)"
-    r"(<=|>=|=)('?)(\[\.\.\.\]|[^\s.,;']*)\3|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
+    r"(<=|>=|=)(?:'([^']*)'|\"([^\"]*)\"|(\[\.\.\.\]|\.\.\.|[^\s.,;'\"]*))|(batch_sizes?|bootstrap_fraction|n_models|n_jobs|id_column|n_labeled|test_size)\b)"
 )
 _DATE = re.compile(r"\bdate=\{'([^']*)': '([^']*)'\}")
 _MARK = re.compile(r"\b(decimal|thousands)=(?:'([^']*)'|\"([^\"]*)\")")
@@ -56,6 +56,8 @@ def with_flags(message: str) -> str:
     "Use --missing '?,not known', or --drop age."
     >>> with_flags("If they are, use decimal=',' and thousands=' '.")
     "If they are, use --decimal ',' and --thousands ' '."
+    >>> with_flags("batch_size='0.1%' of 300 rows is no row. There is no id_column='row id'.")
+    "--batch-size 0.1% of 300 rows is no row. There is no --id-column 'row id'."
     >>> with_flags("Give the forest more trees, such as n_estimators=500.")
     'Give the forest more trees, such as --learner-option n_estimators=500.'
     >>> with_flags("oversample=0 is too low. Raise memory_limit, or use strategy='power-margin'.")
@@ -67,12 +69,15 @@ def with_flags(message: str) -> str:
     def spell(found: re.Match[str]) -> str:
         if any(start < found.start() < end for start, end in quoted):
             return found[0]
-        name, relation, _, value, alone = found.groups(default="")
+        name, relation, single, double, value, alone = found.groups()
         flag = _OTHER_FLAGS.get(name) or _flag(name or alone)
+        if single is not None or double is not None:
+            return f"{flag} {_as_value(double if single is None else single)}"
+        value = value or ""
         if value == "False":
             return flag.replace("--", "--no-", 1)
         value = "" if value == "True" else value.replace("[...]", "TEXTS" if name == "missing" else "NAMES")
-        return " ".join(filter(None, [flag, relation.rstrip("=") and relation, value]))
+        return " ".join(filter(None, [flag, relation if relation in {"<=", ">="} else "", value]))
 
     message = message.replace("such as n_estimators=", "such as --learner-option n_estimators=")
     message = _DATE.sub(_as_form, _NAMED.sub(_as_list, message))
@@ -86,6 +91,15 @@ def with_flags(message: str) -> str:
 
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
+
+
+def _as_value(text: str) -> str:
+    """Return a value as it is typed after a flag; one with blanks needs quotes.
+
+    >>> print(_as_value("5%"), _as_value("row id"), _as_value("owner's"), _as_value(""))
+    5% 'row id' "owner's" ''
+    """
+    return f'"{text}"' if "'" in text else shlex.quote(text)
 
 
 def _as_mark(found: re.Match[str]) -> str:

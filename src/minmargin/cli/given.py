@@ -73,6 +73,7 @@ _OF_TRAINING = (
     "label_column",
     "learner",
     "learner_option",
+    "class_weight",
     "keep_labeled",
     "n_models",
     "bootstrap_fraction",

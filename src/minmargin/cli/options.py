@@ -19,7 +19,7 @@ from minmargin.cli.completion import (
 )
 from minmargin.data.schema import missing_column
 from minmargin.errors import InputError, listing, nearest
-from minmargin.learners import LEARNERS
+from minmargin.learners import LEARNERS, resolve_learner
 from minmargin.learners.reference import is_reference, learner_named
 from minmargin.pools.uris import is_uri
 from minmargin.report.pages import check_page
@@ -31,6 +31,12 @@ class PreprocessChoice(StrEnum):
 
     AUTO = "auto"
     NONE = "none"
+
+
+class ClassWeightChoice(StrEnum):
+    """What `--class-weight` takes."""
+
+    BALANCED = "balanced"
 
 
 _LABELED = typer.Option(metavar="PATH", help="Labeled rows: Parquet, CSV or Feather; repeat for more.")
@@ -217,23 +223,51 @@ LearnerOptions = Annotated[
 ]
 
 
-def learner_for(learner: str, given: list[str] | None) -> Any:
-    """Return the learner of a name or a reference, with the settings that were given as NAME=VALUE.
+ClassWeight = Annotated[
+    ClassWeightChoice | None,
+    typer.Option(
+        help="balanced: all classes count the same in training. Short for --learner-option class_weight=balanced.",
+    ),
+]
+
+
+def learner_for(learner: str, given: list[str] | None, class_weight: ClassWeightChoice | None = None) -> Any:
+    """Return the learner of a name or a reference, with the settings that were given.
 
     >>> learner_for("text", ["C=auto"]).C, learner_for("logistic", ["C=10", "class_weight=balanced"]).C
     ('auto', 10)
+    >>> learner_for("mlp", None, ClassWeightChoice.BALANCED).class_weight
+    'balanced'
     """
-    if not given:
+    options = learner_options(learner, given, class_weight)
+    if learner not in LEARNERS or not options:
         return learner_named(learner)
+    from minmargin.learners.options import learner_with  # noqa: PLC0415 - imports scikit-learn
+
+    return learner_with(learner, options)
+
+
+def learner_options(
+    learner: str, given: list[str] | None, class_weight: ClassWeightChoice | None
+) -> dict[str, Any]:
+    """Return the settings of a learner that were given as NAME=VALUE, or by a flag of their own.
+
+    >>> learner_options("logistic", ["C=10"], ClassWeightChoice.BALANCED)
+    {'C': 10, 'class_weight': 'balanced'}
+    """
+    if not given and class_weight is None:
+        return {}
     if learner not in LEARNERS:
+        if learner != "given" and not is_reference(learner):
+            resolve_learner(learner)  # which says what there is
+        flag = "--learner-option" if given else "--class-weight"
         raise InputError(
-            f"--learner-option is for learners with a name ({', '.join(LEARNERS)}), and --learner is {learner}. Leave "
-            "it out."
+            f"{flag} is for learners with a name ({', '.join(LEARNERS)}), and --learner is {learner}. Leave it out."
         )
-    from minmargin.learners.options import learner_with, option_names  # noqa: PLC0415 - imports scikit-learn
+    from minmargin.learners.options import option_names  # noqa: PLC0415 - imports scikit-learn
 
     known, options = option_names(learner), dict[str, Any]()
-    for text in given:
+    for text in given or []:
         option, equals, value = map(str.strip, text.partition("="))
         if not equals or option not in known:
             what = "is no setting of the learner" if equals else "is not NAME=VALUE"
@@ -247,7 +281,11 @@ def learner_for(learner: str, given: list[str] | None) -> Any:
             options[option] = value_of(value)
         except ValueError:
             options[option] = value  # a word, such as auto or balanced
-    return learner_with(learner, options)
+        if option == "class_weight" and class_weight is not None and options[option] != class_weight:
+            raise InputError(
+                f"--class-weight {class_weight} and --learner-option {text} differ. Give one of them."
+            )
+    return options if class_weight is None else {**options, "class_weight": str(class_weight)}
 
 
 ReportOption = Annotated[

@@ -29,6 +29,7 @@ from minmargin.cli.options import (
     BatchSize,
     BootstrapFraction,
     CheckpointFolder,
+    ClassWeight,
     DeviceOption,
     Distinct,
     EngineOption,
@@ -57,6 +58,7 @@ from minmargin.cli.options import (
 )
 from minmargin.cli.progress import progress_bars
 from minmargin.cli.reading import with_reading
+from minmargin.cli.reporting import write_page
 from minmargin.cli.show import make_console, show_batch, tell_what_is_read
 from minmargin.data.reading import Reading
 from minmargin.device import check_device, check_precision
@@ -108,6 +110,7 @@ def select_command(
     strategy_option: StrategyOptions = None,
     learner: LearnerOption = "logistic",
     learner_option: LearnerOptions = None,
+    class_weight: ClassWeight = None,
     n_models: NModels = 25,
     bootstrap_fraction: BootstrapFraction = 1.0,
     features: Features = None,
@@ -196,7 +199,7 @@ def select_command(
                 beside,
                 size,
                 features=split(features),
-                learner=learner_for(learner, learner_option),
+                learner=learner_for(learner, learner_option, class_weight),
                 n_models=n_models,
                 bootstrap_fraction=bootstrap_fraction,
                 preprocess=preprocess_for(preprocess, learner),
@@ -209,7 +212,7 @@ def select_command(
         interruption.keep(lambda: f"The batch is in {out}, and what comes after it may be missing.")
         if report is not None:
             taken = batch.manifest["settings"]["seed"]
-            batch.report(report, image_column=image_column, command=_command(taken), progress=progress)
+            write_page(batch, report, image_column=image_column, command=_command(taken), progress=progress)
     if manifest is not None:
         write_json(manifest, batch.manifest)
     if as_json:

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from minmargin.batch import Batch, cell_text
 from minmargin.cli.manners import manners
+from minmargin.cli.tables import show_table
 from minmargin.errors import listing
 from minmargin.inspection import Inspection
 from minmargin.manifest import empty_classes
@@ -30,11 +30,6 @@ def make_console(*, quiet: bool | None = None) -> Console:
     """
     silenced = manners.quiet if quiet is None else quiet
     return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE, quiet=silenced)
-
-
-def plain_table(title: str) -> Table:
-    """Return a table without lines."""
-    return Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
 
 
 def tell_what_is_read(inspection: Inspection) -> None:
@@ -143,18 +138,18 @@ def _show_first(batch: Batch, console: Console) -> None:
             shown[name] = wanted
         elif left >= min(wanted, max(_NARROWEST, len(name))) and not _has_bytes(first[name].to_pylist()):
             shown[name] = min(wanted, left)
-    table = plain_table("The first five, and why")
-    for name in shown:
-        table.add_column(escape(name), justify=_side(first[name].to_pylist()), no_wrap=True)
-    for row in zip(
-        *([_cut(text, width) for text in cells[name][1:]] for name, width in shown.items()), strict=True
-    ):
-        table.add_row(*map(escape, row))
-    narrow = console.width
-    # A terminal wraps long lines by itself, and cuts nothing.
-    console.width = max(sum(shown.values()) + 2 * len(shown), narrow)
-    console.print(table)
-    console.width = narrow
+    console.print("The first five, and why")
+    show_table(
+        console,
+        list(shown),
+        list(
+            zip(
+                *([_cut(text, width) for text in cells[name][1:]] for name, width in shown.items()),
+                strict=True,
+            )
+        ),
+        right=[name for name in shown if _are_numbers(first[name].to_pylist())],
+    )
     n_more = len(cells) - len(shown)
     if n_more:
         console.print(f"(and {n_more} more kept column{'' if n_more == 1 else 's'} in the file)")
@@ -173,5 +168,5 @@ def _has_bytes(values: list[Any]) -> bool:
     return any(isinstance(value, bytes) for value in values)
 
 
-def _side(values: list[Any]) -> Any:
-    return "right" if all(isinstance(value, (int, float)) for value in values) else "left"
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, (int, float)) for value in values)

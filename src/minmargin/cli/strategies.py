@@ -13,6 +13,16 @@ from minmargin.cli.tables import show_table
 from minmargin.strategies import strategies
 
 _SCORE = "score (lower is picked first)"
+#: Which for what, as the study found; docs/howto/strategies.md has these rows, and more.
+WHICH = (
+    ("hundreds of rows to label at once", "spread"),
+    ("a few rows at a time", "margin"),
+    ("many classes, few labels of each", "spread or badge"),
+    ("classes that nobody has labeled yet", "k-centers, until each has a few labels"),
+    ("two classes, one of them rare", "min-margin or spread, and another threshold"),
+    ("a network", "spread or cluster-margin"),
+    ("rows to test on", "random"),
+)
 
 
 @app.command("strategies", epilog="Example:\n\n  minmargin strategies --json")
@@ -29,7 +39,6 @@ def strategies_command(
     console = make_console(quiet=False)
     rows = [(entry.name, entry.summary, entry.cost) for entry in entries]
     show_table(console, ("strategy", _SCORE, "cost"), rows, prose=(_SCORE, "cost"))
-    console.print(
-        "\nThe default is min-margin, the paper's. For a large batch try spread first. What pays on your data: "
-        "minmargin compare."
-    )
+    console.print("\nWhich for what:")
+    show_table(console, ("you have", "try"), WHICH, prose=("you have", "try"))
+    console.print("\nThe default is min-margin, the paper's. What pays on your data: minmargin compare.")

@@ -6,8 +6,7 @@ on below, and its first column stands there again: a terminal that broke the lin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Literal
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,9 +22,14 @@ def show_table(
     rows: Sequence[Sequence[str]],
     *,
     prose: Collection[str] = (),
-    side: Literal["left", "right"] = "left",
+    right: Collection[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> None:
-    """Print a table without lines that fits the console; columns of `prose` may be wrapped."""
+    """Print a table without lines that fits the console.
+
+    Columns of `prose` may be wrapped. Those of `right` have their ends below each other, as numbers should.
+    `styles` are colors of columns.
+    """
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     for number, places in enumerate(_blocks(headings, widths, prose, console.width)):
         if number:
@@ -35,7 +39,8 @@ def show_table(
             wraps = headings[place] in prose
             table.add_column(
                 escape(headings[place]),
-                justify=side,
+                justify="right" if headings[place] in right else "left",
+                style=(styles or {}).get(headings[place]),
                 no_wrap=not wraps,
                 overflow="fold" if wraps else "ellipsis",
             )

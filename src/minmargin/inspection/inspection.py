@@ -134,6 +134,7 @@ class Inspection:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for files."""
         return {
+            "summary": self.summary,
             "labeled_rows": self.n_labeled,
             "pool_rows": self.n_pool,
             "pool_rows_looked_at": self.n_looked_at,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from minmargin.report.features import average_images, features_of
 from minmargin.report.neighbors import NearCopies, find_near_copies
 from minmargin.report.pages import check_page, render
 from minmargin.report.pictures import check_shape
+from minmargin.report.readings import table_as_read
 from minmargin.report.rows import list_rows, names_to_show
 from minmargin.report.spread import Compared, compare_batches
 from minmargin.report.survey import Survey, survey_pool
@@ -49,6 +50,9 @@ class Wishes(NamedTuple):
     image_column: str | None = None
     image_shape: Sequence[int] | None = None
     command: str | None = None
+    spell: Callable[[str], str] = (
+        str  # of sentences on the table: as the command line has them, where it writes
+    )
 
 
 class Findings(NamedTuple):
@@ -118,6 +122,7 @@ def make_report(batch: Batch, wishes: Wishes, *, progress: Progress) -> str:
         copy_rows=[] if near_copies is None else summary.copy_rows(batch, near_copies),
         n_copy_pairs=0 if near_copies is None else len(near_copies.pairs),
         table=list_rows(batch, survey, wishes.image_column, wishes.image_shape, near_copies=near_copies),
+        as_read=table_as_read(batch.manifest, wishes.spell),
         facts=summary.settings_in_words(batch.manifest),
         repeat=wishes.command or (words.python_call(batch.manifest) if settings else None),
         manifest_text=json.dumps(batch.manifest, indent=2, ensure_ascii=False, default=str),

@@ -102,7 +102,7 @@ def _of_column(column: Column, sample: Frame, picks: Frame, labeled: Frame | Non
     if labeled is not None and column.name in labeled.columns:
         known = labeled[column.name][evenly(len(labeled), N_COMPARED)]
     parts = [sample[column.name], picks[column.name], *([] if known is None else [known])]
-    read = [_as_read(column, to_column(part, whole=False)) for part in parts]
+    read = [as_read(column, to_column(part, whole=False)) for part in parts]
     boolean = all(pa.types.is_boolean(each.type) for each in read)
     kind: FeatureKind = "category"
     if column.kind in {"number", "date"} and not boolean:
@@ -111,7 +111,7 @@ def _of_column(column: Column, sample: Frame, picks: Frame, labeled: Frame | Non
     return Feature(column.name, kind, pool, of_picks, rest[0] if rest else None)
 
 
-def _as_read(column: Column, values: Any) -> pa.ChunkedArray:
+def as_read(column: Column, values: Any) -> pa.ChunkedArray:
     """Return the values of a column as a learner is given them."""
     chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     if column.conversion is not None:

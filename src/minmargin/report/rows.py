@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +12,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from minmargin.batch import reasons_of, to_column
+from minmargin.data.conversion import Marks, is_text
+from minmargin.data.reading import Reading
 from minmargin.errors import InputError, listing
-from minmargin.report.features import columns_to_tell
+from minmargin.report.features import as_read, columns_to_tell
 from minmargin.report.neighbors import NearCopies
 from minmargin.report.pictures import Pictures, check_shape, rows_as_pictures, thumbnails
 from minmargin.report.survey import N_LISTED, Survey
@@ -98,12 +100,15 @@ def list_rows(
     if pictures is not None:
         columns.append(picture_column("image", pictures.shown))
         missing += pictures.missing
-    of_the_pool = [pool_column(name, each) for name, each in values.items() if name != image_column]
-    read = [column for column in of_the_pool if column.long][:_N_READ]
-    others = [column for column in of_the_pool if column not in read]
-    n_others = N_COLUMNS - len(read)
+    read = _as_read(batch, values)
+    of_the_pool = [
+        pool_column(name, each, read.get(name)) for name, each in values.items() if name != image_column
+    ]
+    to_read = [column for column in of_the_pool if column.long][:_N_READ]
+    others = [column for column in of_the_pool if column not in to_read]
+    n_others = N_COLUMNS - len(to_read)
     columns += [
-        *read,
+        *to_read,
         text_column("predicted", batch.predicted[:n].tolist()),
         number_column("score", batch.scores[:n].tolist()),
         sentence_column("reason", _reasons(batch, survey, n)),
@@ -111,7 +116,8 @@ def list_rows(
     if near_copies is not None and near_copies.pairs:
         columns.append(_twins(batch, near_copies, n))
     columns += [
-        replace(column, shown=place < N_SHOWN - len(read)) for place, column in enumerate(others[:n_others])
+        replace(column, shown=place < N_SHOWN - len(to_read))
+        for place, column in enumerate(others[:n_others])
     ]
     if len(others) > n_others:
         missing.append(f"Not shown are the columns {listing([each.name for each in others[n_others:]])}.")
@@ -158,6 +164,30 @@ def _pool_values(batch: Batch, survey: Survey | None, n: int) -> dict[str, Any]:
             name: to_column(frame[name][:n], whole=False) for name in survey.shown if name not in values
         }
     return values
+
+
+def _as_read(batch: Batch, values: Mapping[str, Any]) -> dict[str, pa.ChunkedArray]:
+    """Return the values of columns as they were read: numbers and dates may be texts in a pool.
+
+    Features are what the learner was given. Other columns were not read; where marks were declared, they hold for
+    these, too.
+    """
+    columns = () if batch.origin is None else batch.origin.scan.models.intake.columns or ()
+    read = {
+        column.name: as_read(column, values[column.name])
+        for column in columns
+        if column.conversion is not None and column.name in values
+    }
+    reading = Reading(**batch.manifest.get("reading", {}))
+    others = [name for name in values if name not in read and reading.declared(name) in {None, "drop"}]
+    for name in others if reading.marks != Marks() else []:
+        texts = (
+            values[name] if isinstance(values[name], pa.ChunkedArray) else pa.chunked_array([values[name]])
+        )
+        conversion = reading.conversion(name, texts) if is_text(texts.type) else None
+        if conversion is not None and conversion.to in {"number", "date"}:
+            read[name] = conversion(texts, str)  # all of them fit, or it would be another
+    return read
 
 
 def _pictures(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -72,18 +73,55 @@ def picture_column(name: str, pictures: Sequence[Picture | None]) -> TableColumn
     return TableColumn(name, list(pictures), "picture")
 
 
-def pool_column(name: str, values: pa.ChunkedArray | pa.Array) -> TableColumn:
-    """Return a column of the pool, whatever it holds."""
+def pool_column(
+    name: str, values: pa.ChunkedArray | pa.Array, read: pa.ChunkedArray | None = None
+) -> TableColumn:
+    """Return a column of the pool, whatever it holds: shown as it stands there, and sorted by what it was read as.
+
+    Args:
+        name: what it is called.
+        values: its values in the pool.
+        read: the same as they were read: "1.250,5" as a number, "3.11.2026" as a date, "n/a" as none.
+    """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
+    of = values.type if read is None else read.type
+    kind = "number" if _is_number(of) else "date" if pa.types.is_temporal(of) else "text"
+    if kind == "text" or pa.types.is_time(of) or pa.types.is_duration(of):
+        return text_column(name, [_plain(value) for value in values.to_pylist()])
     each = values.to_pylist()
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        # Sorted by the digits that are shown: keys of all digits would be most of the page.
-        cells = [cell._replace(key=None) for cell in map(_number_or_nothing, each)]
-        return TableColumn(name, cells, "number")
-    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
-        return TableColumn(name, [TableCell(_date(value)) for value in each], "date")
-    return text_column(name, [_plain(value) for value in each])
+    cells = [
+        _cell(*pair, kind) for pair in zip(each, each if read is None else read.to_pylist(), strict=True)
+    ]
+    return TableColumn(name, cells, kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _cell(value: Any, read: Any, kind: str) -> TableCell:
+    """Return what a number or a date is shown as, and what it is sorted by: nothing, where it was read as missing."""
+    if _is_nothing(value):
+        return TableCell("")
+    shown = (
+        value.strip() if isinstance(value, str) else _number(value).text if kind == "number" else _date(value)
+    )
+    if _is_nothing(read):
+        return TableCell(shown, "")
+    key = _date(read) if kind == "date" else _key_of_number(value, read)
+    return TableCell(shown, None if key == shown else key)
+
+
+def _key_of_number(value: Any, read: Any) -> str | None:
+    if isinstance(read, float) and math.isinf(read):
+        return "Infinity" if read > 0 else "-Infinity"  # as the page's script spells them
+    # Numbers that are none in the pool are sorted by the digits that are shown: keys of all would be most of the page.
+    return repr(read) if isinstance(value, str) else None
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def cut_texts(columns: Sequence[TableColumn]) -> tuple[list[TableColumn], str]:
@@ -123,11 +161,11 @@ def _cut(column: TableColumn, limit: int) -> TableColumn:
 
 
 def _number_or_nothing(value: Any) -> TableCell:
-    return TableCell("") if value is None else _number(value)
+    return TableCell("") if _is_nothing(value) else _number(value)
 
 
 def _number(value: Any) -> TableCell:
-    if isinstance(value, int):
+    if not isinstance(value, float):
         return TableCell(str(value))
     text = f"{value:.4g}"
     return TableCell(text, None if float(text) == value else repr(float(value)))

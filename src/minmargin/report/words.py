@@ -36,6 +36,9 @@ def python_call(manifest: Mapping[str, Any]) -> str:
     trained = manifest.get("labeled", {}) is not None
     if trained:
         arguments += _training_arguments(settings)
+        if manifest.get("reading"):
+            declared = ", ".join(f"{name}={said!r}" for name, said in manifest["reading"].items())
+            arguments.append(("reading", f"minmargin.Reading({declared})", ""))
     excluded = manifest.get("excluded") or {}
     if excluded.get("asked"):
         arguments.append(("exclude", "...", f"the same {excluded['asked']:,} values"))

@@ -171,4 +171,5 @@ def select(
     inspection.warn()
     committee = training.fit(n_models if chosen.needs == "members" else 0, execution)
     batch = committee.pick(matched, size, chosen, execution, distinct=distinct, id_column=id_column)
-    return replace(batch, manifest={**batch.manifest, "inspection": inspection.to_dict()})
+    read: dict[str, Any] = {} if reading is None else {"reading": reading.describe()}
+    return replace(batch, manifest={**batch.manifest, **read, "inspection": inspection.to_dict()})
