@@ -50,7 +50,7 @@ def test_changes_hold_from_the_next_round_on_and_say_what_they_mean(begin):
         "A draw is 1.5 of each class from round 2 on (1 before).",
         FOLDS,
         "5 rows are drawn by chance from round 2 on (0 a round before), to measure the model by.",
-        "The status says when more labels hardly pay.",
+        "The status says when more labels hardly pay. Successive models are compared from round 2 on.",
     )
     assert campaign.settings == mm.Campaign.open("flowers").settings == Settings.read(Path("flowers"))
     batch = campaign.next(n_jobs=1)

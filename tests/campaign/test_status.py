@@ -23,6 +23,7 @@ from minmargin.campaign.audit import Audit, Estimate
 from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.measuring import Examiner, Tally
 from minmargin.campaign.page import _lead
+from minmargin.campaign.stability import Stability
 from minmargin.campaign.status import RoundStatus, Status
 
 
@@ -159,13 +160,15 @@ def test_a_hint_to_stop_comes_where_the_curve_is_flat_for_certain_and_only_if_it
         bank(*[(860, 60)] * 6),
         curve=tuple(Measurement(place, 400 + 100 * place, 90_000, 100_000, "held-out") for place in range(6)),
     )
-    assert flat.hint is None
+    assert flat.hints == []
     assert "Time to stop?" not in str(flat)
-    hinted = replace(flat, stop_hints=True)
-    assert hinted.hint == (
+    hinted = replace(flat, stability=Stability(0, ()))
+    (hint,) = hinted.hints
+    assert hint == (
         "Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now (140)."
     )
-    assert str(hinted).splitlines()[-1] == hinted.to_dict()["hint"] == hinted.hint
+    assert str(hinted).splitlines()[-1] == hint
+    assert hinted.to_dict()["hints"] == [hint]
     rising = replace(
         hinted,
         curve=tuple(
@@ -173,7 +176,7 @@ def test_a_hint_to_stop_comes_where_the_curve_is_flat_for_certain_and_only_if_it
             for place in range(6)
         ),
     )
-    assert rising.hint is None
+    assert rising.hints == []
     assert rising.to_dict()["forecast"]["tells"]
 
 

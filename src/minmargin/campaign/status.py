@@ -11,6 +11,7 @@ from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Audit, describe_audits, k
 from minmargin.campaign.forecast import LEAST_POINTS, Forecast, Point, make_forecast
 from minmargin.campaign.journal import Measurement
 from minmargin.campaign.measuring import interval
+from minmargin.campaign.stability import Stability
 from minmargin.properties import cached_property
 from minmargin.tables import html_table, text_table
 
@@ -76,7 +77,7 @@ class Status:
         given: whether probabilities are given in every round, so that there is no accuracy.
         next_flags: what the command for the next round then takes.
         audits: what the rows that rounds drew by chance tell of the rounds' models.
-        stop_hints: whether to say when more labels hardly pay.
+        stability: how far the models of successive rounds agree; None if hints to stop were not asked for.
     """
 
     folder: str
@@ -88,7 +89,7 @@ class Status:
     given: bool = False
     next_flags: tuple[str, ...] = ()
     audits: tuple[Audit, ...] = ()
-    stop_hints: bool = False
+    stability: Stability | None = None
 
     @property
     def labels(self) -> int:
@@ -141,15 +142,22 @@ class Status:
         return make_forecast(self.points, self.labels)
 
     @property
-    def hint(self) -> str | None:
-        """That it may be time to stop, in a sentence; None if it is not, or if hints were not asked for."""
-        forecast = self.forecast if self.stop_hints else None
-        if forecast is None or not forecast.far:
-            return None
-        return (
-            f"Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now "
-            f"({self.labels:,})."
-        )
+    def hints(self) -> list[str]:
+        """That it may be time to stop, a sentence for each reason; none if hints were not asked for."""
+        if self.stability is None:
+            return []
+        hints = []
+        if self.forecast is not None and self.forecast.far:
+            hints.append(
+                f"Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now "
+                f"({self.labels:,})."
+            )
+        if self.stability.stable:
+            hints.append(
+                f"Time to stop? {self.stability.sentence} Stable is not right: this tells that more labels like "
+                "these change little, and not how good the model is."
+            )
+        return hints
 
     def notes(self) -> list[str]:
         """Return what audits tell, what is to be expected of more labels, and a hint, in sentences."""
@@ -163,7 +171,9 @@ class Status:
                 f"Forecast: cannot tell yet. It takes {LEAST_POINTS} measured models, and there "
                 f"{'is' if n_points == 1 else 'are'} {n_points}."
             )
-        return [*lines, *([self.hint] if self.hint else [])]
+        if self.stability is not None and not self.stability.stable:
+            lines.append(self.stability.sentence)
+        return [*lines, *self.hints]
 
     @property
     def sentence(self) -> str:
@@ -251,7 +261,8 @@ class Status:
             if known
             else None,
             "forecast": None if forecast is None else forecast.to_dict(),
-            "hint": self.hint,
+            "stability": None if self.stability is None else self.stability.to_dict(),
+            "hints": self.hints,
         }
 
     @property
