@@ -212,7 +212,10 @@ def init_command(
 def next_command(
     folder: Folder,
     batch_size: Annotated[
-        int | None, typer.Option(help="How many rows to pick; default: as the campaign was begun.")
+        str | None,
+        typer.Option(
+            help="How many rows to pick, or a share such as 5%; default: as the campaign was begun."
+        ),
     ] = None,
     probabilities: RoundProbabilities = None,
     columns: ProbabilityColumns = None,
@@ -247,7 +250,7 @@ def next_command(
     accuracy = poor_accuracy(campaign, n_jobs=n_jobs, device=device) if guesses and not as_json else None
     with progress_bars() as progress:
         batch = campaign.next(
-            batch_size,
+            None if batch_size is None else batch_size_of(batch_size),
             probabilities=one_or_all(probabilities) if probabilities else None,
             columns=columns_of_models(columns),
             values=cast("Values", values),  # which is checked there
