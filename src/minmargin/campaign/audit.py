@@ -50,23 +50,6 @@ def wilson(correct: int, tested: int, confidence: float = CONFIDENCE) -> tuple[f
     return low, 1.0 if correct == tested else min(1.0, middle + half)
 
 
-def mean_interval(tallies: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """Return the ends of the interval that the mean of several proportions lies in, each given as (correct, tested).
-
-    Each end of Wilson's intervals is so far from its proportion as an error in that direction is likely; the distances
-    add up like independent errors (MOVER: Zou and Donner 2008, for a sum of proportions).
-
-    >>> [round(end, 3) for end in mean_interval([(44, 50)])]
-    [0.762, 0.944]
-    """
-    n_known = len(tallies)
-    ends = [(correct / tested, *wilson(correct, tested)) for correct, tested in tallies]
-    mean = sum(share for share, _, _ in ends) / n_known
-    below = sum((share - low) ** 2 for share, low, _ in ends) ** 0.5 / n_known
-    above = sum((high - share) ** 2 for share, _, high in ends) ** 0.5 / n_known
-    return max(0.0, mean - below), min(1.0, mean + above)
-
-
 class AuditedClass(NamedTuple):
     """One class: how many rows have it, how many were taken for it, and how many of these rightly so.
 
@@ -128,30 +111,11 @@ class Estimate:
         """Between which bounds the accuracy lies, at 95%."""
         return wilson(self.correct, self.tested)
 
-    @property
-    def balanced_accuracy(self) -> float | None:
-        """The mean recall of the classes that rows have; None if these are fewer than two."""
-        recalls = [each.recall for each in self.classes if each.recall is not None]
-        return sum(recalls) / len(recalls) if len(recalls) > 1 else None
-
-    @property
-    def balanced_interval(self) -> tuple[float, float]:
-        """Between which bounds the balanced accuracy lies, at 95%."""
-        tallies = [(each.correct, each.labeled) for each in self.classes if each.labeled]
-        return mean_interval(tallies) if len(tallies) > 1 else (0.0, 1.0)
-
-    def share_of(self, name: str) -> float:
-        """Return the part of the rows that have a class: the accuracy of always saying it."""
-        labeled = sum(each.labeled for each in self.classes if each.name == name)
-        return labeled / self.tested if self.tested else 0.0
-
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
         return {
             "accuracy": self.accuracy,
             "interval": list(self.interval),
-            "balanced_accuracy": self.balanced_accuracy,
-            "balanced_interval": list(self.balanced_interval),
             "correct": self.correct,
             "tested": self.tested,
             "classes": {
