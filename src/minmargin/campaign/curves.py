@@ -99,7 +99,7 @@ def draw_curve(status: Status, *, held_out: bool) -> Markup:
                 label=beside.name,
             )
             _draw_guess(axes, status.curve[-1])
-            _name_lines(figure)
+            _name_lines(figure, axes, lead.name)
         bottom, top = axes.get_ylim()
         axes.set_ylim(widened(bottom, top, least=SPAN))
         _label(axes, "labels", lead.name if beside is None else "")
@@ -138,13 +138,15 @@ def draw_audit(status: Status) -> Markup:
                 label=beside.name,
             )
             _draw_guess(axes, status.audited)
-            _name_lines(figure)
+            _name_lines(figure, axes, lead.name)
         elif len(set(lead.labels)) >= LEAST_POINTS:
             curve = fit_curve(
                 [Point(each.labels, each.estimate.correct, each.estimate.tested) for each in known]
             )
             steps = np.linspace(min(lead.labels), max(*lead.labels, status.labels), 100)
-            axes.plot(steps, [curve.at(step) for step in steps], color=COLORS["muted"], linewidth=1.2)
+            axes.plot(
+                steps, [min(1.0, curve.at(step)) for step in steps], color=COLORS["muted"], linewidth=1.2
+            )
         _label(axes, "labels that the model had", "accuracy by audit" if beside is None else "by audit")
         return inline(figure, lead.describe(f"{lead.name.capitalize()} by audit,"))
 
@@ -159,8 +161,18 @@ def _draw_guess(axes: Any, measured: Measurement | Estimate) -> None:
         axes.axhline(rating.guess, color=COLORS["faint"], linestyle="--", linewidth=1.0, label=label)
 
 
-def _name_lines(figure: Any) -> None:
-    figure.legend(loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.2)
+def _name_lines(figure: Any, axes: Any, first: str) -> None:
+    """Draw the legend, which begins with the score that leads."""
+    handles, names = axes.get_legend_handles_labels()
+    order = sorted(range(len(names)), key=lambda place: names[place] != first)
+    figure.legend(
+        [handles[place] for place in order],
+        [names[place] for place in order],
+        loc="outside upper left",
+        ncols=3,
+        handlelength=1.4,
+        columnspacing=1.2,
+    )
 
 
 def _label(axes: Any, across: str, up: str) -> None:
