@@ -20,6 +20,7 @@ from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.leading import Skew, find_skew, mean_interval, rating_of
 from minmargin.campaign.page import _lead
 from minmargin.campaign.stability import Pair, Stability
+from minmargin.cli.campaign_steps import poor_score
 from minmargin.compare.leading import leading as leading_of_compare
 from minmargin.labeled import LabeledSet
 
@@ -291,6 +292,16 @@ def test_status_and_page_of_skewed_classes(customers):
     found = status.to_dict()
     assert found["audit_mean"]["constant_guess"]["class"] == "no"
     assert found["audits"][-1]["balanced_interval"][0] <= found["audits"][-1]["balanced_accuracy"]
+
+
+def test_guesses_of_a_model_that_finds_few_of_the_rare_class_are_not_shown_lightly(customers, monkeypatch):
+    campaign = customers(folds=3)
+    poor = bank((883, 4))
+    monkeypatch.setattr(mm.Campaign, "status", lambda *_, **__: poor)
+    assert poor_score(campaign) == "balanced accuracy is 51.7%"
+    good = bank((883, 60))
+    monkeypatch.setattr(mm.Campaign, "status", lambda *_, **__: good)
+    assert poor_score(campaign) is None
 
 
 def test_with_audits_alone_the_page_says_why_balanced_accuracy_leads(customers):

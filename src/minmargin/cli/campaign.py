@@ -12,7 +12,15 @@ from rich.markup import escape
 
 from minmargin.campaign import Campaign, Status
 from minmargin.cli.app import app
-from minmargin.cli.campaign_steps import ADDED_OR_NOT, begun, command_for, next_for, picked, say_next
+from minmargin.cli.campaign_steps import (
+    ADDED_OR_NOT,
+    begun,
+    command_for,
+    next_for,
+    picked,
+    poor_score,
+    say_next,
+)
 from minmargin.cli.given import (
     BaseColumns,
     CampaignLearner,
@@ -73,7 +81,6 @@ campaign_app = typer.Typer(
 )
 app.add_typer(campaign_app)
 
-TRUSTED_ACCURACY = 0.6  # below it, guesses that annotators see may do more harm than good
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")]
 # The leading \\b keeps the lines as they are, so that the example can be copied.
 _INIT_EXAMPLE = """\b
@@ -247,7 +254,7 @@ def next_command(
     interruption.keep(lambda: picked(campaign, n_before, checkpoint))
     # Before the round is made: the same command, after one that was killed in the middle of it, would make another.
     guesses = last is None or last.predictions
-    accuracy = poor_accuracy(campaign, n_jobs=n_jobs, device=device) if guesses and not as_json else None
+    poor = poor_score(campaign, n_jobs=n_jobs, device=device) if guesses and not as_json else None
     with progress_bars() as progress:
         batch = campaign.next(
             None if batch_size is None else batch_size_of(batch_size),
@@ -280,9 +287,9 @@ def next_command(
     console.print(f"[bold]Round {number}[/bold]")
     show_batch(batch, out, console, report)
     steps = {command_for("push", folder): "to label in Label Studio"}
-    if accuracy is not None:
+    if poor is not None:
         steps[command_for("push", folder, "--no-predictions")] = (
-            f"without the model's guesses, as its accuracy is {accuracy:.1%} so far"
+            f"without the model's guesses, as its {poor} so far"
         )
     if not campaign.has_project:
         steps[command_for("add-labels", folder, "labels.csv")] = "with labels from elsewhere"
@@ -389,9 +396,3 @@ def _show_status(status: Status, console: Console) -> None:
     show_table(console, head, body, side="right")
     for text in status.curve_lines():
         console.print(escape(text))
-
-
-def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:
-    """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
-    accuracy = campaign.status(n_jobs=n_jobs, device=check_device(device)).accuracy
-    return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None

@@ -11,7 +11,11 @@ from rich.markup import escape
 from minmargin.campaign import Campaign
 from minmargin.campaign.settings import FILE
 from minmargin.cli.interruption import in_checkpoint
+from minmargin.device import check_device
+from minmargin.skew import BALANCED
 
+#: Below it, guesses that annotators see may do more harm than good.
+_TRUSTED = 0.6
 #: What an interrupted command leaves behind that adds labels.
 ADDED_OR_NOT = "Either all labels were added or none; the same command adds those that are missing."
 
@@ -48,3 +52,12 @@ def say_next(console: Console, steps: dict[str, str]) -> None:
     for place, (command, purpose) in enumerate(steps.items()):
         which = "  or:" if place else "Next:"
         console.print(f"{which} [bold]{escape(command)}[/bold]{purpose and f'  ({purpose})'}")
+
+
+def poor_score(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> str | None:
+    """Return what the model's score is, if it is so low that annotators had better not see its guesses; else None."""
+    status = campaign.status(n_jobs=n_jobs, device=check_device(device))
+    score = status.balanced_accuracy if status.leading == BALANCED else status.accuracy
+    if score is None or score >= _TRUSTED:
+        return None
+    return f"{status.leading.replace('_', ' ')} is {score:.1%}"
