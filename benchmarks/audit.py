@@ -140,7 +140,7 @@ def repeat(path: Path, repetition: int, *, larger: Sequence[int]) -> Repetition:
             list(status.audits),
             truths,
             make_forecast(by_audit, status.labels),
-            status.forecast,
+            make_forecast(status.points, status.labels),  # also where `status` would withhold it
             [labels for labels, _ in tried],
             [accuracy for _, accuracy in tried],
             time.perf_counter() - start,

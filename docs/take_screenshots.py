@@ -35,7 +35,7 @@ def make_report(folder: Path) -> Path:
 
 
 def make_campaign_page(folder: Path) -> Path:
-    """Return the page of a campaign on handwritten digits: four rounds that are labeled, and one that waits."""
+    """Return the page of a campaign on handwritten digits, with audits: four labeled rounds, and one that waits."""
     X, y = load_digits(return_X_y=True)
     ids = [f"d{row:04d}" for row in range(len(y))]
     digits = pa.table(
@@ -51,6 +51,7 @@ def make_campaign_page(folder: Path) -> Path:
         id_column="row_id",
         batch_size=50,
         held_out=digits[1300:],
+        audit=50,
         preprocess="auto",
         random_state=0,
     )

@@ -61,6 +61,7 @@ def main(folder: Path, truth: dict[str, str], n_rounds: int, learner: str) -> No
             id_column="row_id",
             batch_size=4,
             audit=3,
+            stop_hints=True,
             learner=learner,
             random_state=0,
             **more,

@@ -332,6 +332,6 @@ def test_numbers_of_numpy_are_settings_like_others(begin):
 
 def test_a_round_picks_a_whole_number_of_rows(begin):
     campaign = begin(audit=2)
-    with pytest.raises(mm.InputError, match=r"^batch_size='5%' must be a whole number >= 1\.$"):
-        campaign.next("5%", n_jobs=1)
+    with pytest.raises(mm.InputError, match=r"^batch_size=0\.5 must be a whole number >= 1\.$"):
+        campaign.next(0.5, n_jobs=1)
     assert len(campaign.next(np.int64(3), n_jobs=1)) == 5

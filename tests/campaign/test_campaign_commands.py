@@ -142,6 +142,7 @@ def test_an_audit_and_changed_settings_from_the_command_line(run):
         "A round picks 3 rows from round 2 on (5 before).",
         "2 rows are drawn by chance from round 2 on (4 a round before), to measure the model by.",
     ]
+    assert run("set", "flowers", "batch_size=2%")[1] == "Nothing is changed: these are the settings.\n"
     assert run("set", "flowers", "batch_size=3")[1] == "Nothing is changed: these are the settings.\n"
     more = ("strategy=cluster-margin", "keep=a,b", "--strategy-option", "oversample=4", "--json")
     assert len(json.loads(run("set", "flowers", *more)[1])["changes"]) == 3

@@ -74,6 +74,12 @@ def check(folder: Path, said: list[dict[str, Any]]) -> None:
     for number, drawn in audits.items():
         assert list(drawn) == journal.picks(number)[4:]
         assert list(drawn.values()) == campaign.batch(number)["predicted"].to_pylist()[4:]
+    stop_sets = journal.stop_sets()
+    assert list(stop_sets) == [made.number for made in journal.rounds()]
+    for number, predicted in stop_sets.items():
+        batch = campaign.batch(number)
+        picks = dict(zip(batch["id"].to_pylist(), batch["predicted"].to_pylist(), strict=True))
+        assert predicted.items() >= picks.items(), "the pool is small, and all of it is compared"
     labels = journal.labels()
     assert set(labels) <= set(picked)
     assert all(label.label == TRUTH[each] for each, label in labels.items())

@@ -13,7 +13,8 @@ import pytest
 import minmargin as mm
 from campaign.flowers import answers
 from campaign.last_release import without_seal
-from minmargin.campaign.journal import Journal, _transaction
+from minmargin.campaign.database import transaction
+from minmargin.campaign.journal import Journal
 from minmargin.campaign.sealing import version_of, write_seal
 
 
@@ -194,7 +195,7 @@ def test_a_full_disk_is_what_is_told_of(begin):
     with closing(sqlite3.connect("flowers/journal.sqlite", isolation_level=None)) as db:
         ((pages,),) = db.execute("PRAGMA page_count").fetchall()
         db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(sqlite3.OperationalError) as caught, _transaction(db):
+        with pytest.raises(sqlite3.OperationalError) as caught, transaction(db):
             db.executemany("INSERT INTO classes (name) VALUES (?)", [(f"{n:0200}",) for n in range(5_000)])
     assert str(caught.value) == "database or disk is full"
     assert Journal(Path("flowers/journal.sqlite")).classes() == sorted(pd.read_csv("labeled.csv").y.unique())

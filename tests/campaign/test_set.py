@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import minmargin as mm
-from campaign.flowers import answers
+from campaign.flowers import IDS, NAMES, SPECIES, X, answers
 from campaign.told import ROUNDS, predicted
 from minmargin.campaign.changes import MEANINGS
 from minmargin.campaign.journal import Journal
@@ -50,7 +50,7 @@ def test_changes_hold_from_the_next_round_on_and_say_what_they_mean(begin):
         "A draw is 1.5 of each class from round 2 on (1 before).",
         FOLDS,
         "5 rows are drawn by chance from round 2 on (0 a round before), to measure the model by.",
-        "The status says when more labels hardly pay.",
+        "The status says when more labels hardly pay. Successive models are compared from round 2 on.",
     )
     assert campaign.settings == mm.Campaign.open("flowers").settings == Settings.read(Path("flowers"))
     batch = campaign.next(n_jobs=1)
@@ -95,7 +95,14 @@ def test_a_new_strategy_has_its_own_options_and_treats_copies_as_is_usual_for_it
         ({"learner": "mlp"}, LEARNER),
         ({"batchsize": 3}, "There is no setting 'batchsize' to change. Did you mean 'batch_size'?"),
         ({"batch_size": 0}, "batch_size=0 must be a whole number >= 1."),
-        ({"batch_size": "many"}, "batch_size='many' must be a whole number from 0 to 1,000,000,000."),
+        (
+            {"batch_size": "many"},
+            "batch_size='many' must be a whole number >= 1, or a share of the pool such as '5%'.",
+        ),
+        (
+            {"batch_size": "0.5%"},
+            "batch_size='0.5%' of 150 rows is less than one row. Use a larger share, or batch_size=1.",
+        ),
         (
             {"batch_size": 200},
             "batch_size=200 is larger than the pool (150 rows in the pool's files). Use batch_size<=150.",
@@ -121,6 +128,25 @@ def test_what_may_not_be_changed_changes_nothing(begin, changes, message):
     assert Path("flowers/settings.json").read_bytes() == before
     assert campaign.settings.folds == 0
     assert campaign._journal.changes() == []
+
+
+def test_a_share_is_of_the_whole_pool_as_at_the_beginning_and_the_number_is_said(begin):
+    campaign = begin(batch_size="6%")
+    assert campaign.settings.batch_size == 9
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    assert campaign.set(batch_size="10%") == ("A round picks 15 rows from round 2 on (9 before).",)
+    assert campaign.set(batch_size="10%") == ()
+    assert len(campaign.next(n_jobs=1)) == 15
+    assert len(campaign.next("2%", n_jobs=1, unlabeled_ok=True)) == 3
+
+
+def test_a_share_of_one_table_is_of_its_rows_that_had_no_label(begin):
+    rows = pd.DataFrame(X, columns=NAMES).assign(row_id=IDS, y=SPECIES)
+    rows.loc[rows.index % 3 > 0, "y"] = None
+    rows.to_csv("all.csv", index=False)
+    campaign = begin(labeled="all.csv", pool=None, batch_size="10%")
+    assert campaign.settings.batch_size == 10
+    assert campaign.set(batch_size="20%") == ("A round picks 20 rows from round 1 on (10 before).",)
 
 
 def test_every_setting_can_be_changed_or_has_a_reason_why_not(begin):

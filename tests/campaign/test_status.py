@@ -17,13 +17,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 import minmargin as mm
+from campaign.bank import bank
 from campaign.flowers import NAMES, TRUTH, answers
 from campaign.last_release import without_seal
 from minmargin.campaign.audit import Audit, Estimate
-from minmargin.campaign.journal import ClassTally, Measurement
+from minmargin.campaign.journal import Measurement
 from minmargin.campaign.measuring import Examiner, Tally
-from minmargin.campaign.page import _lead
-from minmargin.campaign.status import RoundStatus, Status
+from minmargin.campaign.stability import Stability
 
 
 def play(campaign: mm.Campaign, n_rounds: int) -> mm.Campaign:
@@ -82,90 +82,20 @@ def test_a_journal_without_counts_by_class_is_read_and_goes_on(begin):
     assert [each.balanced_accuracy is None for each in campaign.status().rounds] == [True, True, False]
 
 
-# Where one class has most of the rows
-
-
-def bank(*right: tuple[int, int], way: str = "held-out") -> Status:
-    """Return the status of a campaign with 884 rows of "no" and 116 of "yes", so many of which were right each time."""
-    curve = tuple(
-        Measurement(
-            place,
-            40 + 20 * place,
-            no + yes,
-            1000,
-            way,
-            (ClassTally("no", no, 884), ClassTally("yes", yes, 116)),
-        )
-        for place, (no, yes) in enumerate(right)
-    )
-    rounds = tuple(
-        RoundStatus(
-            place,
-            None,
-            40 if place == 0 else 20,
-            40 if place == 0 else 20,
-            0,
-            each.labels,
-            each.accuracy,
-            each.balanced_accuracy,
-            {},
-        )
-        for place, each in enumerate(curve)
-    )
-    return Status("bank", rounds, ("no", "yes"), curve, "Accuracy of the base on the held-out rows.", False)
-
-
-def test_where_accuracy_stands_still_the_balanced_one_and_the_commonest_class_are_shown():
-    status = bank((883, 4), (874, 11), (866, 20))
-    assert repr(status) == "<Status of 'bank': 2 rounds, 80 labels; accuracy 88.6%, balanced 57.6%.>"
-    assert str(status).splitlines() == [
-        "Campaign bank: 2 rounds, 80 labels; accuracy 88.6%, balanced 57.6%.",
-        "round  picked  labeled  waiting  labels  accuracy  balanced accuracy",
-        "begin      40       40        0      40     88.7%              51.7%",
-        "    1      20       20        0      60     88.5%              54.2%",
-        "    2      20       20        0      80     88.6%              57.6%",
-        "88.7% with 40 labels  ▅▄▅  88.6% with 80",
-        "Accuracy of the base on the held-out rows.",
-        "Always saying 'no' would be right in 88.4% of the held-out rows.",
-        "Forecast: cannot tell yet. It takes 4 measured models, and there are 3.",
-    ]
-    assert _lead(status) == (
-        "40 labels in 2 rounds brought no clear change in accuracy: it was 88.7% with 40 labels, and is 88.6% with 80. "
-        "Balanced accuracy was 51.7% and is 57.6%."
-    )
-    last = status.to_dict()["curve"][-1]
-    assert last["classes"] == {"no": {"correct": 866, "tested": 884}, "yes": {"correct": 20, "tested": 116}}
-    assert last["balanced_accuracy"] == status.to_dict()["balanced_accuracy"] == status.balanced_accuracy
-
-
-def test_where_accuracy_is_out_of_that_class_s_reach_nothing_is_said_of_it():
-    status = bank((883, 4), (870, 60))
-    assert status.caution is None
-    assert (
-        _lead(status)
-        == "20 labels in 1 round took the model from 88.7% accuracy, with 40 labels, to 93.0%, with 60."
-    )
-
-
-def test_the_commonest_class_of_cross_validated_rows_is_that_of_the_labeled_ones():
-    assert (
-        bank((883, 4), way="5-fold").caution
-        == "Always saying 'no' would be right in 88.4% of the labeled rows."
-    )
-
-
 def test_a_hint_to_stop_comes_where_the_curve_is_flat_for_certain_and_only_if_it_was_asked_for():
     flat = replace(
         bank(*[(860, 60)] * 6),
         curve=tuple(Measurement(place, 400 + 100 * place, 90_000, 100_000, "held-out") for place in range(6)),
     )
-    assert flat.hint is None
+    assert flat.hints == []
     assert "Time to stop?" not in str(flat)
-    hinted = replace(flat, stop_hints=True)
-    assert hinted.hint == (
+    hinted = replace(flat, stability=Stability(0, ()))
+    (hint,) = hinted.hints
+    assert hint == (
         "Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now (140)."
     )
-    assert str(hinted).splitlines()[-1] == hinted.to_dict()["hint"] == hinted.hint
+    assert str(hinted).splitlines()[-1] == hint
+    assert hinted.to_dict()["hints"] == [hint]
     rising = replace(
         hinted,
         curve=tuple(
@@ -173,7 +103,7 @@ def test_a_hint_to_stop_comes_where_the_curve_is_flat_for_certain_and_only_if_it
             for place in range(6)
         ),
     )
-    assert rising.hint is None
+    assert rising.hints == []
     assert rising.to_dict()["forecast"]["tells"]
 
 

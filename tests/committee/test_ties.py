@@ -11,7 +11,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import minmargin as mm
+from minmargin.campaign.sampling import WithDrawn
 from minmargin.cli.flags import with_flags
+from minmargin.strategies import resolve_strategy
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4))
@@ -51,6 +53,13 @@ def test_scores_that_differ_get_none() -> None:
     assert said("logistic") == []
     assert said(KNeighborsClassifier(1), strategy="margin") == []  # always 1
     assert said(RandomForestClassifier(4), strategy="random") == []
+
+
+def test_rows_that_a_campaign_draws_by_chance_do_not_hide_that_all_picks_are_alike() -> None:
+    audited = WithDrawn(resolve_strategy("min-margin"), 20, 0, "audit")
+    assert said(RandomForestClassifier(4), strategy=audited) == [
+        f"{TIED} For finer scores, {TREES}, or {TOGETHER}."
+    ]
 
 
 def test_the_command_line_says_it_with_flags() -> None:

@@ -20,7 +20,6 @@ from minmargin.campaign.measuring import training_of
 from minmargin.campaign.settings import FILE, GIVEN, Settings, portable
 from minmargin.campaign.tables import ids_as_given, read_ids, read_rows, with_labels, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
-from minmargin.checks import check_count, rows_in_share
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
@@ -37,7 +36,6 @@ from minmargin.pools import (
     is_path,
     match_pool,
     open_pool,
-    resolve_batch_size,
 )
 from minmargin.pools.opening import OneTable
 from minmargin.pools.uris import is_uri
@@ -76,16 +74,6 @@ def refuse_used(folder: Path) -> None:
     # The lock is the first thing that a beginning makes: with it there, what else is there was left by one.
     if folder.exists() and not (folder / LOCK).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{str(folder)!r} is not an empty folder. Use a new one.")
-
-
-def size_of_rounds(batch_size: int | str, pool: Any, first: LabeledRows | None) -> int:
-    """Return how many rows a round picks. A share is of the pool's rows, in one table of those without a label."""
-    if not isinstance(batch_size, str):
-        return check_count("batch_size", batch_size, least=1)
-    one_table = None if first is None else first.one_table
-    if one_table is not None:
-        return rows_in_share("batch_size", batch_size, one_table.n_rows - one_table.n_labeled)
-    return resolve_batch_size(batch_size, open_pool(pool))
 
 
 def folder_of_learner(learner: str | None, folder: Path) -> str | None:

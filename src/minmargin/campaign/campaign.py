@@ -21,7 +21,6 @@ from minmargin.campaign.beginning import (
     nothing_to_train_on,
     refuse_training,
     refuse_used,
-    size_of_rounds,
     strategy_name,
     whether_distinct,
     without_unlabeled,
@@ -37,6 +36,7 @@ from minmargin.campaign.measuring import measure_missing, not_measured
 from minmargin.campaign.rounds import Picker, next_round, train_and_pick
 from minmargin.campaign.settings import GIVEN, Settings, as_names, pool_paths
 from minmargin.campaign.shown import show_html, show_text, status_in
+from minmargin.campaign.sizes import size_by_now, size_of_rounds
 from minmargin.campaign.status import Status
 from minmargin.campaign.values import from_text
 from minmargin.checks import check_count, check_names, without_numpy
@@ -207,7 +207,7 @@ class Campaign:
 
     def next(
         self,
-        batch_size: int | None = None,
+        batch_size: int | str | None = None,
         *,
         probabilities: Any = None,
         columns: ColumnNames | None = None,
@@ -227,7 +227,7 @@ class Campaign:
         The committee is trained on all labels so far. A row that was labeled or picked before is not picked.
 
         Args:
-            batch_size: how many rows to pick, if it is not the campaign's usual number.
+            batch_size: how many rows to pick, or what share of the pool, if it is not the campaign's usual number.
             probabilities: with learner="given", what your models say by now: a frame or files with the pool's id
                 column, where rows that are labeled or being labeled may be left out, or arrays in the pool's order.
             columns: where they are; this and what follows as for `minmargin.select_from_probabilities`.
@@ -244,7 +244,7 @@ class Campaign:
                 as for `minmargin.select`.
         """
         if batch_size is not None:
-            batch_size = check_count("batch_size", batch_size, least=1)
+            batch_size = size_by_now(batch_size, self._files)
         told = Told(probabilities, columns, values, base, features, labeled_features, classes)
         told.check(self.settings, self.folder)
         with self._locked():

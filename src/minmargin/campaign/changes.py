@@ -21,6 +21,7 @@ from minmargin.campaign.journal import Change
 from minmargin.campaign.learner import need_learner
 from minmargin.campaign.measuring import training_of
 from minmargin.campaign.settings import FILE, GIVEN, SETTINGS, Settings, as_names, check_setting
+from minmargin.campaign.sizes import size_by_now
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
 from minmargin.errors import InputError, nearest, warn
@@ -69,8 +70,10 @@ def make_changes(path: Path, asked: Mapping[str, Any], at_hand: Any | None) -> t
     `at_hand` is the learner, where it is an object. The folder must be locked.
     """
     before = Settings.read(path)
-    after, files = change_settings(before, asked), CampaignFolder(path, before)
-    journal = files.journal
+    files = CampaignFolder(path, before)
+    if isinstance(asked.get("batch_size"), str):
+        asked = {**asked, "batch_size": size_by_now(asked["batch_size"], files)}
+    after, journal = change_settings(before, asked), files.journal
     if after.given:
         check_given_rounds(after, path)
     else:

@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from minmargin.batch import Batch
 from minmargin.batch.columns import to_column, to_numpy, to_table
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Evidence
-from minmargin.campaign.rounds import Turn
-from minmargin.campaign.sampling import marked, strategy_of
+from minmargin.campaign.rounds import Picked, Turn, guesses_of
+from minmargin.campaign.sampling import strategy_of, told_apart
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import Kind, from_text, to_text
 from minmargin.data.rows import Frame, count_rows, take_rows
@@ -92,7 +91,7 @@ def _is_in_words(value: Any) -> bool:
 
 def pick_by_told(
     folder: CampaignFolder, turn: Turn, told: Told, batch_size: int, **execution: Unpack[ExecutionOptions]
-) -> tuple[Batch, Evidence]:
+) -> Picked:
     """Return the batch of a round by what models elsewhere say, and what the journal keeps of that."""
     settings = folder.settings
     pool = open_pool(turn.pool)
@@ -118,7 +117,7 @@ def pick_by_told(
         random_state=settings.seed_of(turn.number),
         **execution,
     )
-    batch = marked(batch, strategy, batch_size)
+    batch, stop_set = told_apart(batch, strategy, batch_size)
     evidence = _evidence(told, scored, settings, classes, batch_size)
     _warn_of_the_same(folder, turn, evidence)
     carried = _read_picked(pool, [str(settings.id_column), *settings.kept], batch.rows)
@@ -133,7 +132,10 @@ def pick_by_told(
         kept=carried.select(list(settings.kept)) if settings.kept else None,
         manifest=manifest,
     )
-    return picked, evidence
+    if stop_set is None:
+        return Picked(picked, evidence)
+    compared = ids.take(pa.array(stop_set.rows)).to_pylist()
+    return Picked(picked, evidence, guesses_of(stop_set, compared, settings))
 
 
 def _scored_rows(told: Told, settings: Settings) -> ScoredRows:

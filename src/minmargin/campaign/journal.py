@@ -23,7 +23,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minmargin.campaign.schema import AUDITS, BY_CLASS, CHANGES, FORGET_UNMADE, PROBABILITIES, TABLES
+from minmargin.campaign.database import open_database, stamp_of, transaction
+from minmargin.campaign.schema import (
+    AUDITS,
+    BY_CLASS,
+    CHANGES,
+    FORGET_UNMADE,
+    PROBABILITIES,
+    STOP_SETS,
+    TABLES,
+)
 from minmargin.campaign.sealing import (
     FORMAT,
     UNSEALED,
@@ -36,8 +45,6 @@ from minmargin.campaign.sealing import (
 from minmargin.campaign.settings import Settings
 from minmargin.errors import InputError
 from minmargin.files import check_writable
-
-_SECONDS_TO_WAIT = 30.0  # for another process that reads or writes the file
 
 
 class Round(NamedTuple):
@@ -130,7 +137,7 @@ class Journal:
         """
         for left in (self.path, self.path.with_name(self.path.name + "-journal")):
             left.unlink(missing_ok=True)
-        with self._connected(new=True) as db, _transaction(db):
+        with self._connected(new=True) as db, transaction(db):
             for statement in TABLES:
                 db.execute(statement)
             db.executemany("INSERT INTO classes (name) VALUES (?)", [(name,) for name in classes])
@@ -176,6 +183,16 @@ class Journal:
         for number, each, predicted in self._read(query):
             audits[number][each] = predicted
         return dict(audits)
+
+    def stop_sets(self) -> dict[int, dict[str, str]]:
+        """Return for each round that had a stop set what its model took each row of it for, by id."""
+        if not self._has("stop_sets"):
+            return {}
+        rows = self._read("SELECT round, predicted FROM stop_sets ORDER BY round")
+        return {
+            number: {each: name for name, ids in json.loads(text).items() for each in ids}
+            for number, text in rows
+        }
 
     def changes(self) -> list[Change]:
         """Return the settings that were changed, in the order in which they were."""
@@ -240,11 +257,12 @@ class Journal:
         withdraw: Iterable[str] = (),
         evidence: Evidence | None = None,
         audit: Mapping[str, str] | None = None,
+        stop_set: Mapping[str, str] | None = None,
     ) -> None:
         """Write down a round and its picks, best first; earlier offers of the ids in `withdraw` end with it.
 
         `evidence` is what was given to pick it by; None if models were trained. `audit` has the ids that were drawn by
-        chance, and what the model takes each for.
+        chance, and what the model takes each for; `stop_set` the same of the rows that models are compared on.
         """
         with self._writing() as db:
             db.execute("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?)", made)
@@ -263,6 +281,12 @@ class Journal:
                 db.execute(AUDITS)
                 rows = [(made.number, each, predicted) for each, predicted in audit.items()]
                 db.executemany("INSERT INTO audits VALUES (?, ?, ?)", rows)
+            if stop_set:
+                of_class: dict[str, list[str]] = defaultdict(list)
+                for each, predicted in stop_set.items():
+                    of_class[predicted].append(each)
+                db.execute(STOP_SETS)
+                db.execute("INSERT INTO stop_sets VALUES (?, ?)", (made.number, json.dumps(of_class)))
 
     def know_settings(self, settings: Settings) -> None:
         """Write down what the settings are: whoever finds others later knows that they were changed by hand."""
@@ -314,7 +338,7 @@ class Journal:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._connected() as db, _transaction(db):
+        with self._connected() as db, transaction(db):
             if version_of(db) == UNSEALED:
                 begin_seal(db, self.path.parent, Settings.read(self.path.parent).plain())
             yield db
@@ -324,9 +348,9 @@ class Journal:
     def _connected(self, *, new: bool = False) -> Iterator[sqlite3.Connection]:
         """Give a connection to a journal that was checked; only a new one may make the file."""
         if not new:
-            _check_once(self.path, _stamp_of(self.path))
+            _check_once(self.path, stamp_of(self.path))
         try:
-            with closing(_open(self.path, "rwc" if new else "rw")) as db:
+            with closing(open_database(self.path, "rwc" if new else "rw")) as db:
                 yield db
         except sqlite3.Error as error:
             raise _unusable(self.path, str(error)) from error
@@ -337,7 +361,7 @@ def _check_once(path: Path, stamp: tuple[int, ...]) -> None:
     """Raise an error unless a journal is whole; one that was checked is not checked again until its file changes."""
     del stamp  # it tells one state of the file from another
     try:
-        with closing(_open(path, "rw")) as db:
+        with closing(open_database(path, "rw")) as db:
             db.execute("BEGIN")
             version = version_of(db)
             if version in {UNSEALED, FORMAT}:
@@ -351,45 +375,12 @@ def _check_once(path: Path, stamp: tuple[int, ...]) -> None:
         )
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    db = sqlite3.connect(address, uri=True, timeout=_SECONDS_TO_WAIT, isolation_level=None)
-    try:
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA trusted_schema = OFF")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _stamp_of(path: Path) -> tuple[int, ...]:
-    """Return what changes with a file; nothing if there is none, which SQLite says in its own words."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
 def _unusable(path: Path, reason: str) -> InputError:
     if reason == "unable to open database file" and path.parent.is_dir():
         check_writable(path)  # which says so if the disk is full: SQLite does not
     return InputError(
         f"{str(path)!r} cannot be used: {reason}. Nothing was changed; if it is damaged, put back a copy of the folder."
     )
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:  # on a full disk SQLite has ended it already
-            db.execute("ROLLBACK")
-        raise
 
 
 def now() -> str:

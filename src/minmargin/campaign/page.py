@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, known_audits, mean_of, wilson
-from minmargin.campaign.forecast import LEAST_POINTS, Point, fit_curve
+from minmargin.campaign.audit import Estimate, known_audits, wilson
+from minmargin.campaign.curves import balanced_of, draw_audit, draw_curve
+from minmargin.campaign.journal import Measurement
+from minmargin.campaign.leading import rating_of
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
-from minmargin.campaign.status import SPAN, Status, waiting_rows, widened
+from minmargin.campaign.status import Status, waiting_rows
 from minmargin.errors import listing
 from minmargin.files import write_text
 
@@ -40,12 +41,13 @@ def _page(status: Status, settings: Settings) -> str:
         name=Path(status.folder).resolve().name,
         lead=_lead(status),
         caution=status.caution,
+        skew=status.skew,
         measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
         numbers=_numbers(status),
-        audit=_draw_audit(status) if known_audits(status.audits) else None,
+        audit=draw_audit(status) if known_audits(status.audits) else None,
         audited=_audit_table(status),
         notes=status.notes(),
-        curve=_draw_curve(status, held_out=settings.held_out) if has_curve else None,
+        curve=draw_curve(status, held_out=settings.held_out) if has_curve else None,
         mix=_draw_mix(status, [name for name, count in counts.most_common() if count]),
         given=status.given,
         rounds=(head, body),
@@ -63,7 +65,15 @@ def _lead(status: Status) -> str:
     rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
     more = status.labels - status.rounds[0].labeled
     audits = known_audits(status.audits)
-    if len(audits) > 1 and not any(each.way == "held-out" for each in known):
+    by_audit = len(audits) > 1 and not any(each.way == "held-out" for each in known)
+    points: list[tuple[int, Measurement | Estimate]] = (
+        [(each.labels, each.estimate) for each in audits]
+        if by_audit
+        else [(each.labels, each) for each in known]
+    )
+    if status.skew is not None and more and len(balanced_of(points).labels) > 1:
+        return f"{more:,} labels in {rounds}{_balanced_change(points, by_audit=by_audit)}"
+    if by_audit:
         (first_low, first_high), (low, high) = audits[0].estimate.interval, audits[-1].estimate.interval
         return (
             f"{more:,} labels in {rounds}. By audits, the model was right in {first_low:.1%} to {first_high:.1%} of "
@@ -90,6 +100,28 @@ def _lead(status: Status) -> str:
     )
 
 
+def _balanced_change(points: Sequence[tuple[int, Measurement | Estimate]], *, by_audit: bool) -> str:
+    """Return what has become of balanced accuracy, and what accuracy is beside that of a constant guess."""
+    lead = balanced_of(points)
+    before, after = f"with {lead.labels[0]:,} labels", f"with {lead.labels[-1]:,}"
+    (first_low, first_high), (low, high) = lead.ends[0], lead.ends[-1]
+    first, last = lead.scores[0], lead.scores[-1]
+    rating = rating_of(points[-1][1])
+    guess = "" if rating is None else f", where always saying {rating.common.name!r} has {rating.guess:.1%}"
+    accuracy = f"Accuracy is {points[-1][1].accuracy or 0.0:.1%}{guess}."
+    if by_audit:
+        return (
+            f". By audits, balanced accuracy was {first_low:.1%} to {first_high:.1%} {before}, and {low:.1%} to "
+            f"{high:.1%} {after}. {accuracy}"
+        )
+    if low <= first <= high:
+        return (
+            f" brought no clear change in balanced accuracy: it was {first:.1%} {before}, and is {last:.1%} {after}. "
+            f"{accuracy}"
+        )
+    return f" took the model from {first:.1%} balanced accuracy, {before}, to {last:.1%}, {after}. {accuracy}"
+
+
 def _numbers(status: Status) -> list[tuple[str, str]]:
     n_rounds = len(status.rounds) - 1
     numbers = [
@@ -97,74 +129,24 @@ def _numbers(status: Status) -> list[tuple[str, str]]:
         (f"{status.labels:,}", "labels"),
         (f"{status.unlabeled:,}", waiting_rows(status.unlabeled)),
     ]
-    if status.accuracy is not None:
-        numbers.append((f"{status.accuracy:.1%}", "accuracy"))
-    if status.balanced_accuracy is not None:
-        numbers.append((f"{status.balanced_accuracy:.1%}", "balanced accuracy"))
+    scores = [(status.accuracy, "accuracy"), (status.balanced_accuracy, "balanced accuracy")]
     known = known_audits(status.audits)
     if known:
-        numbers.append((f"{known[-1].estimate.accuracy:.1%}", "accuracy by the last audit"))
-    return numbers
-
-
-def _draw_curve(status: Status, *, held_out: bool) -> Markup:
-    """Return accuracy by the number of labels. On held-out rows, a band shows how exact so many rows can tell it."""
-    from minmargin.report.drawing import COLORS, drawn, inline  # noqa: PLC0415 - an extra
-
-    points = [each for each in status.curve if each.accuracy is not None]
-    labels, accuracies = [each.labels for each in points], [each.accuracy or 0.0 for each in points]
-    with drawn(7.0, 3.2) as (figure, axes):
-        if held_out:
-            low, high = zip(*map(interval, points), strict=True)
-            axes.fill_between(labels, low, high, color=COLORS["blue"], alpha=0.15, linewidth=0)
-        axes.plot(labels, accuracies, color=COLORS["blue"], marker="o", markersize=4.5, linewidth=1.6)
-        bottom, top = axes.get_ylim()
-        axes.set_ylim(widened(bottom, top, least=SPAN))
-        axes.grid(axis="y")
-        axes.set(xlabel="labels", ylabel="accuracy")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 1):g}%" if value <= 1 else "")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        first, last = points[0], points[-1]
-        label = (
-            f"Accuracy by number of labels: {first.accuracy:.1%} with {first.labels:,}, "
-            f"{last.accuracy:.1%} with {last.labels:,}."
-        )
-        return inline(figure, label)
-
-
-def _draw_audit(status: Status) -> Markup:
-    """Return the audits' accuracies by the labels that the models had, with intervals, and the curve that fits them."""
-    from minmargin.report.drawing import COLORS, drawn, inline  # noqa: PLC0415 - an extra
-
-    known = known_audits(status.audits)
-    labels = [each.labels for each in known]
-    accuracies = [each.estimate.accuracy or 0.0 for each in known]
-    ends = [each.estimate.interval for each in known]
-    down = [value - low for value, (low, _) in zip(accuracies, ends, strict=True)]
-    up = [high - value for value, (_, high) in zip(accuracies, ends, strict=True)]
-    with drawn(7.0, 3.2) as (figure, axes):
-        axes.errorbar(
-            labels, accuracies, yerr=[down, up], fmt="o", color=COLORS["blue"], markersize=4.5, elinewidth=1.2
-        )
-        points = [Point(each.labels, each.estimate.correct, each.estimate.tested) for each in known]
-        if len(set(labels)) >= LEAST_POINTS:
-            curve = fit_curve(points)
-            steps = np.linspace(min(labels), max(*labels, status.labels), 100)
-            axes.plot(steps, [curve.at(step) for step in steps], color=COLORS["muted"], linewidth=1.2)
-        axes.grid(axis="y")
-        axes.set(xlabel="labels that the model had", ylabel="accuracy by audit")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 1):g}%" if value <= 1 else "")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        return inline(
-            figure,
-            f"Accuracy by audit, by number of labels: {accuracies[0]:.1%} with {labels[0]:,}, "
-            f"{accuracies[-1]:.1%} with {labels[-1]:,}.",
-        )
+        last = known[-1].estimate
+        rating = rating_of(last)
+        balanced = None if rating is None or status.skew is None else rating.balanced_accuracy
+        scores += [
+            (last.accuracy, "accuracy by the last audit")
+            if balanced is None
+            else (balanced, "balanced accuracy by the last audit")
+        ]
+    if status.skew is not None:
+        scores = [scores[1], scores[0], *scores[2:]]
+    return numbers + [(f"{score:.1%}", name) for score, name in scores if score is not None]
 
 
 def _audit_table(status: Status) -> tuple[list[str], list[list[str]]]:
     """Return precision and recall of each class with their intervals, over the last audits, the rarest class first."""
-    mean = mean_of(known_audits(status.audits)[-N_ROUNDS_IN_MEAN:])
     body = [
         [
             each.name,
@@ -173,7 +155,7 @@ def _audit_table(status: Status) -> tuple[list[str], list[list[str]]]:
             f"{each.predicted:,}",
             _with_interval(each.correct, each.predicted),
         ]
-        for each in sorted(mean.classes, key=lambda each: (each.labeled, each.name))
+        for each in sorted(status.audited.classes, key=lambda each: (each.labeled, each.name))
     ]
     return ["class", "rows", "recall", "taken for it", "precision"], body
 

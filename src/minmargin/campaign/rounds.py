@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from minmargin.batch import Batch
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import Evidence, Round, now
-from minmargin.campaign.sampling import marked, strategy_of
+from minmargin.campaign.sampling import strategy_of, told_apart
 from minmargin.campaign.sealing import checksum
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.tables import batch_ids
@@ -38,8 +38,22 @@ class Turn(NamedTuple):
     addition: int
 
 
-#: Picks the batch of a round; with it goes what was given to pick it by, if models were not trained.
-Picker: TypeAlias = Callable[[Turn], tuple[Batch, Evidence | None]]
+class Picked(NamedTuple):
+    """What a round has picked.
+
+    Attributes:
+        batch: the rows to label.
+        evidence: what was given to pick it by; None if models were trained.
+        stop_set: what the model takes each row of the stop set for, by id; None if there was none.
+    """
+
+    batch: Batch
+    evidence: Evidence | None = None
+    stop_set: Mapping[str, str] | None = None
+
+
+#: Picks the batch of a round.
+Picker: TypeAlias = Callable[[Turn], Picked]
 
 
 def next_round(
@@ -66,7 +80,7 @@ def next_round(
     back_in_pool = (offers.keys() if requeue else journal.withdrawn()) - labels.keys()
     taken = sorted(from_text(each, settings.id_kind) for each in offers.keys() - back_in_pool)
     number, addition = len(rounds) + 1, journal.last_addition()
-    batch, evidence = pick(Turn(number, pool, [*folder.initial_ids(), *taken], addition))
+    batch, evidence, stop_set = pick(Turn(number, pool, [*folder.initial_ids(), *taken], addition))
     ids = _ids_of(batch, settings)
     # The file comes first: a round of the journal has its file, and a file without a round is no round.
     path = folder.batch_path(number)
@@ -83,6 +97,7 @@ def next_round(
             withdraw=back_in_pool if requeue else (),
             evidence=evidence,
             audit=_audit_of(batch, ids, settings),
+            stop_set=stop_set,
         )
     except BaseException:
         if _is_no_round(folder, number):
@@ -106,7 +121,7 @@ def train_and_pick(
     learner: Any,
     batch_size: int,
     **execution: Unpack[ExecutionOptions],
-) -> tuple[Batch, None]:
+) -> Picked:
     """Return the batch that models trained on all labels so far pick; `execution` goes to `minmargin.select`."""
     settings = folder.settings
     strategy = strategy_of(settings, turn.number)
@@ -130,7 +145,11 @@ def train_and_pick(
         reading=settings.read_as,
         **execution,
     )
-    return marked(batch, strategy, batch_size), None
+    drawn = told_apart(batch, strategy, batch_size)
+    if drawn.stop_set is None:
+        return Picked(drawn.batch)
+    ids = batch_ids(drawn.stop_set.to_arrow(), settings.id_kind)
+    return Picked(drawn.batch, stop_set=guesses_of(drawn.stop_set, ids, settings))
 
 
 def _excluded(turn: Turn, settings: Settings) -> Named | None:
@@ -164,8 +183,14 @@ def _audit_of(batch: Batch, ids: Sequence[str], settings: Settings) -> dict[str,
     """Return the ids of a batch's audit rows, and what the model takes each for before anybody has labeled it."""
     if batch.audit is None:
         return {}
-    rows = zip(ids, batch.predicted.tolist(), batch.audit.tolist(), strict=True)
-    return {each: str(to_text(guess, settings.label_kind)) for each, guess, by_chance in rows if by_chance}
+    by_chance = dict(zip(ids, batch.audit.tolist(), strict=True))
+    return {each: guess for each, guess in guesses_of(batch, ids, settings).items() if by_chance[each]}
+
+
+def guesses_of(batch: Batch, ids: Sequence[str], settings: Settings) -> dict[str, str]:
+    """Return what the model takes each row of a batch for, by id, as texts."""
+    rows = zip(ids, batch.predicted.tolist(), strict=True)
+    return {each: str(to_text(guess, settings.label_kind)) for each, guess in rows}
 
 
 def _ids_of(batch: Batch, settings: Settings) -> list[str]:

@@ -1,16 +1,22 @@
-"""Rows of an audit: drawn by chance from what a round leaves of the pool, in the same pass that picks its batch.
+"""Rows that are drawn by chance from what a round leaves of the pool, in the same pass that picks its batch.
 
-An audit row must not depend on what the models make of it. Its chance is a hash of its number under a seed of the
-audit's own: were it the noise of the round, a strategy that uses that noise would leave behind rows of a certain kind.
-Copies count as often as they are met, also where a batch has distinct rows. The rows come in the order of their hash,
-so that the first that are labeled are a sample, too.
+There are two kinds. The rows of an **audit** come with the batch and are labeled. The rows of a **stop set** are not:
+the journal keeps what the round's model takes them for, so that the models of successive rounds can be compared.
+
+A drawn row must not depend on what the models make of it. Its chance is a hash of its number under a seed of the draw's
+own: were it the noise of the round, a strategy that uses that noise would leave behind rows of a certain kind. Copies
+count as often as they are met, also where a batch has distinct rows. The rows come in the order of their hash, so that
+the first of them are a sample, too.
+
+An audit has another seed in each round. A stop set has one for the whole campaign: of the rows that are left, the ones
+with the smallest hashes are the same in every round, however the pool is read, but for those that were picked since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +29,27 @@ from minmargin.strategies import Context, Needs, RowScoreStrategy, Shortlist, St
 from minmargin.strategies.candidates import Candidates
 from minmargin.topb import Ranked
 
+#: How many rows a stop set has; all that are left, if these are fewer.
+STOP_SET_SIZE = 2_000
+
 _DETAILS = ("member", "first", "second", "predicted", "carried")
 
 
 @dataclass(frozen=True)
-class WithAudit:
+class WithDrawn:
     """A strategy, and after its picks rows that are drawn by chance from the rest of the pool.
 
     Attributes:
-        picker: the strategy.
+        picker: the strategy, which may itself draw rows after its picks.
         n_rows: how many rows are drawn; all that are left, if these are fewer.
         seed: of the draw.
+        purpose: what the rows are for, in a word: two draws must not have the same.
     """
 
     picker: Strategy
     n_rows: int
     seed: int
+    purpose: str
 
     @property
     def name(self) -> str:
@@ -58,7 +69,7 @@ class WithAudit:
     @property
     def options(self) -> Mapping[str, Any]:
         """What a checkpoint must know of: another draw keeps other rows."""
-        return {**self.picker.options, "audit": self.n_rows, "audit_seed": self.seed}
+        return {**self.picker.options, self.purpose: self.n_rows, f"{self.purpose}_seed": self.seed}
 
     @property
     def nested(self) -> bool:
@@ -67,10 +78,11 @@ class WithAudit:
 
     def shortlists(self, batch_size: int) -> Sequence[Shortlist]:
         """Return what one pass must keep: the strategy's own, and enough drawn rows, should all picks be among them."""
-        draw = RowScoreStrategy("audit", _Draw(SeedTree(self.seed)), "nothing")
+        draw = RowScoreStrategy(self.purpose, _Draw(SeedTree(self.seed)), "nothing")
+        drawn_before = self.picker.n_rows if isinstance(self.picker, WithDrawn) else 0
         return [
             *self.picker.shortlists(batch_size),
-            Shortlist(draw, batch_size + self.n_rows, copies=True),
+            Shortlist(draw, batch_size + drawn_before + self.n_rows, copies=True),
         ]
 
     def finish(self, shortlists: Sequence[Ranked], context: Context) -> Ranked:
@@ -89,18 +101,6 @@ class WithAudit:
             details,
         )
 
-    def mark(self, batch: Batch, n_picks: int) -> Batch:
-        """Return a batch that this strategy gave, with its audit rows marked and told of in the manifest."""
-        settings = {**batch.manifest["settings"], "strategy_options": dict(self.picker.options)}
-        audit = {"rows": len(batch) - n_picks, "seed": self.seed}
-        origin = None if batch.origin is None else replace(batch.origin, strategy=self.picker)
-        return replace(
-            batch,
-            audit=np.arange(len(batch)) >= n_picks,
-            manifest={**batch.manifest, "settings": settings, "audit": audit},
-            origin=origin,
-        )
-
 
 @dataclass(frozen=True)
 class _Draw:
@@ -112,12 +112,53 @@ class _Draw:
         return self.seeds.uniform(candidates.rows)
 
 
+class Drawn(NamedTuple):
+    """What a round has picked and drawn.
+
+    Attributes:
+        batch: the picks, and after them the rows of its audit, which are marked.
+        stop_set: the rows of its stop set, those that were picked too, with the class that the model takes each for;
+            None if there was none.
+    """
+
+    batch: Batch
+    stop_set: Batch | None
+
+
 def strategy_of(settings: Settings, number: int) -> Strategy:
-    """Return how a round of a campaign is picked, with its audit if there is one."""
+    """Return how a round of a campaign is picked, with what it draws by chance."""
     picker = resolve_strategy(settings.strategy, **settings.strategy_options)
-    return WithAudit(picker, settings.audit, settings.audit_seed_of(number)) if settings.audit > 0 else picker
+    if settings.audit > 0:
+        picker = WithDrawn(picker, settings.audit, settings.audit_seed_of(number), "audit")
+    if settings.stop_hints:
+        picker = WithDrawn(picker, STOP_SET_SIZE, settings.stop_set_seed, "stop_set")
+    return picker
 
 
-def marked(batch: Batch, strategy: Strategy, n_picks: int) -> Batch:
-    """Return the batch of a round; if there was an audit, with its rows marked."""
-    return strategy.mark(batch, n_picks) if isinstance(strategy, WithAudit) else batch
+def told_apart(batch: Batch, strategy: Strategy, n_picks: int) -> Drawn:
+    """Return the batch of a round, which a strategy of `strategy_of` has picked, and the rows of its stop set."""
+    stop_set = None
+    if isinstance(strategy, WithDrawn) and strategy.purpose == "stop_set":
+        draw, strategy = strategy, strategy.picker
+        n_rows = n_picks + (strategy.n_rows if isinstance(strategy, WithDrawn) else 0)
+        stop_set = _stop_set_of(batch, n_rows, draw)
+        batch = _picked_by(batch[:n_rows], strategy)
+    if isinstance(strategy, WithDrawn):
+        audit = {"rows": len(batch) - n_picks, "seed": strategy.seed}
+        batch = replace(_picked_by(batch, strategy.picker), audit=np.arange(len(batch)) >= n_picks)
+        batch = replace(batch, manifest={**batch.manifest, "audit": audit})
+    return Drawn(batch, stop_set)
+
+
+def _stop_set_of(batch: Batch, n_rows: int, draw: WithDrawn) -> Batch:
+    """Return the drawn rows, which come after so many others, and those of these that were drawn, too."""
+    chances = SeedTree(draw.seed).uniform(batch.rows)
+    drawn = chances[n_rows:]
+    return batch[chances <= drawn.max()] if len(drawn) == draw.n_rows else batch
+
+
+def _picked_by(batch: Batch, strategy: Strategy) -> Batch:
+    """Return a batch as if a strategy alone had picked it."""
+    settings = {**batch.manifest["settings"], "strategy_options": dict(strategy.options)}
+    origin = None if batch.origin is None else replace(batch.origin, strategy=strategy)
+    return replace(batch, manifest={**batch.manifest, "settings": settings}, origin=origin)

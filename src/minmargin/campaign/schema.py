@@ -63,6 +63,12 @@ AUDITS = """CREATE TABLE IF NOT EXISTS audits (
     PRIMARY KEY (round, id),
     FOREIGN KEY (round, id) REFERENCES picks
 )"""
+# What the models of rounds take the same rows of the pool for, whose labels nobody is asked for. It is made with the
+# first round that has a stop set.
+STOP_SETS = """CREATE TABLE IF NOT EXISTS stop_sets (
+    round INTEGER PRIMARY KEY REFERENCES rounds,
+    predicted TEXT NOT NULL  -- JSON: for each class the ids of the rows that are taken for it
+)"""
 # What was set otherwise, and after which round. It is made with the first change.
 CHANGES = """CREATE TABLE IF NOT EXISTS changes (
     change INTEGER PRIMARY KEY,
@@ -86,7 +92,7 @@ BY_CLASS = """CREATE TABLE IF NOT EXISTS measured_classes (
     PRIMARY KEY (addition, class)
 )"""
 #: What journals may have besides the first tables.
-ADDED = (PROBABILITIES, AUDITS, CHANGES, BY_CLASS)
+ADDED = (PROBABILITIES, AUDITS, STOP_SETS, CHANGES, BY_CLASS)
 # The seal: what tells of damage. Journals of format 1 have none.
 SEALED = (
     """CREATE TABLE files (

@@ -179,6 +179,9 @@ def _check_told(db: sqlite3.Connection, tables: Iterable[str], n_rounds: int) ->
     if "probabilities" in tables:
         for (text,) in db.execute("SELECT settings FROM probabilities"):
             _check_evidence(text)
+    if "stop_sets" in tables:
+        for (text,) in db.execute("SELECT predicted FROM stop_sets"):
+            _check_stop_set(text)
     if "settings" in tables:
         for name, value in db.execute("SELECT name, value FROM settings"):
             _check_setting(name, value)
@@ -209,6 +212,15 @@ def _check_evidence(text: str) -> None:
         raise ValueError("it does not tell the columns of given probabilities")
     if not all(map(_is_in_words, told.values())):
         raise ValueError("it tells of given probabilities something else than texts")
+
+
+def _check_stop_set(text: str) -> None:
+    """Raise a ValueError unless a text is what the journal writes of the rows that models are compared on."""
+    predicted = parse_json(text)
+    if not isinstance(predicted, dict) or not all(
+        isinstance(ids, list) and all(isinstance(each, str) for each in ids) for ids in predicted.values()
+    ):
+        raise ValueError("it does not tell what the rows of a stop set were taken for")
 
 
 def _is_in_words(value: Any) -> bool:

@@ -80,8 +80,10 @@ def _options(before: Mapping[str, Any], after: Mapping[str, Any], since: str) ->
     return f"The strategy's options are {new} {since} ({old} before)."
 
 
-def _stop_hints(_: bool, after: bool, __: str) -> str:
-    return f"The status {'says' if after else 'does not say'} when more labels hardly pay."
+def _stop_hints(_: bool, after: bool, since: str) -> str:
+    if not after:
+        return "The status does not say when more labels hardly pay."
+    return f"The status says when more labels hardly pay. Successive models are compared {since}."
 
 
 def _distinct(_: bool | None, after: bool | None, since: str) -> str:
@@ -234,6 +236,11 @@ class Settings:
     def audit_seed_of(self, number: int) -> int:
         """Return the seed by which a round draws the rows of its audit: no strategy has it."""
         return self._seed_at(number, 1)
+
+    @property
+    def stop_set_seed(self) -> int:
+        """The seed by which all rounds draw the rows of the stop set. There is no round 0."""
+        return self._seed_at(0, 2)
 
     def _seed_at(self, *path: int) -> int:
         state = np.random.SeedSequence(self.seed, spawn_key=path).generate_state(1, np.uint64)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Audit, describe_audits, known_audits, mean_of
+from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Audit, Estimate, known_audits, mean_of
+from minmargin.campaign.bars import bars_of
+from minmargin.campaign.findings import describe
 from minmargin.campaign.forecast import LEAST_POINTS, Forecast, Point, make_forecast
 from minmargin.campaign.journal import Measurement
-from minmargin.campaign.measuring import interval
+from minmargin.campaign.leading import Rating, Skew, find_skew, rated, rating_of
+from minmargin.campaign.stability import Stability
 from minmargin.properties import cached_property
+from minmargin.skew import ACCURACY, BALANCED
 from minmargin.tables import html_table, text_table
-
-_BARS = "▁▂▃▄▅▆▇█"
-SPAN = 0.05  # of accuracy that a curve shows at least, so that noise does not look like a rise
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Status:
         given: whether probabilities are given in every round, so that there is no accuracy.
         next_flags: what the command for the next round then takes.
         audits: what the rows that rounds drew by chance tell of the rounds' models.
-        stop_hints: whether to say when more labels hardly pay.
+        stability: how far the models of successive rounds agree; None if hints to stop were not asked for.
     """
 
     folder: str
@@ -88,7 +88,7 @@ class Status:
     given: bool = False
     next_flags: tuple[str, ...] = ()
     audits: tuple[Audit, ...] = ()
-    stop_hints: bool = False
+    stability: Stability | None = None
 
     @property
     def labels(self) -> int:
@@ -110,18 +110,49 @@ class Status:
         """The base's balanced accuracy with the labels of now; None if it is not known."""
         return self.rounds[-1].balanced_accuracy
 
+    @cached_property
+    def skew(self) -> Skew | None:
+        """The class that has so many of the rows that accuracy tells little; None if there is none."""
+        measured = self.curve[-1] if self.curve else None
+        return find_skew(measured, mean_of(known_audits(self.audits)), self.rounds[0].classes)
+
+    @property
+    def leading(self) -> str:
+        """The score that comes first: balanced accuracy where classes are skewed and it is known, or else accuracy."""
+        known = any(each.balanced_accuracy is not None for each in self.curve) or known_audits(self.audits)
+        return BALANCED if self.skew is not None and known else ACCURACY
+
     @property
     def caution(self) -> str | None:
-        """What the most common class alone would give, in a sentence; None where accuracy is clearly above it."""
+        """What the most common class alone would give, in a sentence; None where accuracy is clearly above it.
+
+        Where classes are skewed it is always said.
+        """
         last = self.curve[-1] if self.curve else None
-        if last is None or last.most_common is None:
-            return None
-        name, _, n_rows = last.most_common
-        share = n_rows / last.tested
-        if interval(last)[0] > share:
+        rating = None if last is None else rating_of(last)
+        if (
+            last is None
+            or rating is None
+            or (self.skew is None and rating.is_better_than_a_guess(skewed=False))
+        ):
             return None
         rows = "held-out" if last.way == "held-out" else "labeled"
-        return f"Always saying {name!r} would be right in {share:.1%} of the {rows} rows."
+        return (
+            f"Always saying {rating.common.name!r} would be right in {rating.guess:.1%} of the {rows} rows."
+        )
+
+    @property
+    def audited(self) -> Estimate:
+        """What the last audits tell in the mean."""
+        return mean_of(known_audits(self.audits)[-N_ROUNDS_IN_MEAN:])
+
+    @property
+    def rating(self) -> Rating | None:
+        """How the model does by class on rows that were drawn by chance, or else on labeled ones; None if unknown."""
+        last = self.curve[-1] if self.curve else None
+        if self.audited.tested and (last is None or last.way != "held-out"):
+            return rating_of(self.audited)
+        return None if last is None else rating_of(last)
 
     @property
     def points(self) -> list[Point]:
@@ -137,33 +168,66 @@ class Status:
 
     @cached_property
     def forecast(self) -> Forecast | None:
-        """How many more labels one more point of accuracy takes; None before enough was measured to tell."""
-        return make_forecast(self.points, self.labels)
+        """How many more labels one more point of accuracy takes.
+
+        None before enough was measured to tell, and where classes are skewed and accuracy is not clearly above that of
+        always naming one class: a point more of it would be worth nothing.
+        """
+        return None if self._is_no_better_in_accuracy else make_forecast(self.points, self.labels)
 
     @property
-    def hint(self) -> str | None:
-        """That it may be time to stop, in a sentence; None if it is not, or if hints were not asked for."""
-        forecast = self.forecast if self.stop_hints else None
-        if forecast is None or not forecast.far:
-            return None
+    def _is_no_better_in_accuracy(self) -> bool:
+        rating = self.rating
         return (
-            f"Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now "
-            f"({self.labels:,})."
+            self.skew is not None and rating is not None and not rating.is_better_than_a_guess(skewed=False)
         )
 
-    def notes(self) -> list[str]:
-        """Return what audits tell, what is to be expected of more labels, and a hint, in sentences."""
-        lines = describe_audits(self.audits)
-        n_points = len({each.labels for each in self.points})
-        forecast = self.forecast
-        if forecast is not None:
-            lines.append(forecast.sentence)
-        elif n_points:
-            lines.append(
-                f"Forecast: cannot tell yet. It takes {LEAST_POINTS} measured models, and there "
-                f"{'is' if n_points == 1 else 'are'} {n_points}."
+    @property
+    def hints(self) -> list[str]:
+        """That it may be time to stop, a sentence for each reason; none if hints were not asked for."""
+        if self.stability is None:
+            return []
+        better = self.rating is None or self.rating.is_better_than_a_guess(skewed=self.skew is not None)
+        hints = []
+        # Where classes are skewed, accuracy stands still while a rare class is learned.
+        if self.forecast is not None and self.forecast.far and better and self.skew is None:
+            hints.append(
+                f"Time to stop? Even at best, one more point of accuracy takes as many labels as there are by now "
+                f"({self.labels:,})."
             )
-        return [*lines, *([self.hint] if self.hint else [])]
+        if self.stability.stable and better:
+            hints.append(
+                f"Time to stop? {self.stability.sentence} Stable is not right: this tells that more labels like "
+                "these change little, and not how good the model is."
+            )
+        return hints
+
+    def notes(self) -> list[str]:
+        """Return what audits tell, what is to be expected of more labels, and hints, in sentences."""
+        return [*describe(self.audits, self.skew), *self._expected(), *self._settled(), *self.hints]
+
+    def _expected(self) -> list[str]:
+        n_points = len({each.labels for each in self.points})
+        if not n_points:
+            return []
+        if self._is_no_better_in_accuracy and self.skew is not None:
+            as_good = f"the model is not clearly better than always saying {self.skew.name!r}"
+            return [f"Forecast: none. It would be of accuracy, by which {as_good}."]
+        if self.forecast is None:
+            there = "is 1" if n_points == 1 else f"are {n_points}"
+            return [f"Forecast: cannot tell yet. It takes {LEAST_POINTS} measured models, and there {there}."]
+        if self.skew is None:
+            return [self.forecast.sentence]
+        return [f"{self.forecast.sentence} It is of accuracy, which tells little of the rarer classes."]
+
+    def _settled(self) -> list[str]:
+        """Return how far successive models agree, where that is no reason to stop."""
+        if self.stability is None or any(self.stability.sentence in hint for hint in self.hints):
+            return []
+        if self.stability.stable:
+            but = "But the model is not clearly better than always saying the same, so that is no reason to stop."
+            return [f"{self.stability.sentence} {but}"]
+        return [self.stability.sentence]
 
     @property
     def sentence(self) -> str:
@@ -171,9 +235,18 @@ class Status:
         n_rounds = len(self.rounds) - 1
         rounds = "1 round" if n_rounds == 1 else f"{n_rounds:,} rounds"
         waiting = f", {self.unlabeled:,} {waiting_rows(self.unlabeled)}" if self.unlabeled else ""
-        accuracy = "" if self.accuracy is None else f"; accuracy {self.accuracy:.1%}"
-        balanced = "" if self.balanced_accuracy is None else f", balanced {self.balanced_accuracy:.1%}"
-        return f"{rounds}, {self.labels:,} labels{waiting}{accuracy}{balanced}."
+        return f"{rounds}, {self.labels:,} labels{waiting}{self._scores()}."
+
+    def _scores(self) -> str:
+        if self.accuracy is None:
+            return ""
+        if self.balanced_accuracy is None:
+            return f"; accuracy {self.accuracy:.1%}"
+        if self.skew is None:
+            return f"; accuracy {self.accuracy:.1%}, balanced {self.balanced_accuracy:.1%}"
+        rating = rating_of(self.curve[-1])
+        guess = "" if rating is None else f" (always {rating.common.name!r}: {rating.guess:.1%})"
+        return f"; balanced accuracy {self.balanced_accuracy:.1%}, accuracy {self.accuracy:.1%}{guess}"
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells of a table of rounds."""
@@ -185,8 +258,8 @@ class Status:
             "waiting",
             *(["withdrawn"] if withdrawn else []),
             "labels",
-            *(["agreement"] if self.given else ["accuracy", "balanced accuracy"]),
-            *(["audit"] if self.audits else []),
+            *(["agreement"] if self.given else self._in_order("accuracy", "balanced accuracy")),
+            *([] if not self.audits else ["audit"] if self.skew is None else ["audit, balanced"]),
         ]
         body = [
             [
@@ -208,15 +281,20 @@ class Status:
             return ["" if line.agreement is None else f"{line.agreement:.1%}"]
         if line.accuracy is None:
             return ["", ""]
-        return [f"{line.accuracy:.1%}", _percent(line.balanced_accuracy)]
+        return self._in_order(f"{line.accuracy:.1%}", _percent(line.balanced_accuracy))
+
+    def _in_order(self, accuracy: str, balanced: str) -> list[str]:
+        return [accuracy, balanced] if self.skew is None else [balanced, accuracy]
 
     def _audit_cell(self, line: RoundStatus) -> str:
         """Return how good the model with a line's labels was on the rows that the next round drew."""
         found = next((each.estimate for each in self.audits if each.round == line.round + 1), None)
-        if found is None or found.accuracy is None:
+        rating = None if found is None else rating_of(found)
+        if found is None or rating is None:
             return ""
-        low, high = found.interval
-        return f"{found.accuracy:.1%} ({low:.1%} to {high:.1%})"
+        score = found.accuracy if self.skew is None else rating.balanced_accuracy
+        low, high = rating.interval if self.skew is None else rating.balanced_interval
+        return "" if score is None else f"{score:.1%} ({low:.1%} to {high:.1%})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -228,6 +306,8 @@ class Status:
             "unlabeled": self.unlabeled,
             "accuracy": self.accuracy,
             "balanced_accuracy": self.balanced_accuracy,
+            "leading": self.leading,
+            "skew": None if self.skew is None else self.skew._asdict(),
             "measured": self.measured,
             "classes": list(self.classes),
             "rounds": [
@@ -239,19 +319,21 @@ class Status:
                     **each._asdict(),
                     "classes": {name: {"correct": n, "tested": of} for name, n, of in each.classes},
                     "accuracy": each.accuracy,
-                    "balanced_accuracy": each.balanced_accuracy,
+                    **rated(each),
                 }
                 for each in self.curve
             ],
-            "audits": [each.to_dict() for each in self.audits],
+            "audits": [{**each.to_dict(), **rated(each.estimate)} for each in self.audits],
             "audit_mean": {
                 "rounds": len(known[-N_ROUNDS_IN_MEAN:]),
-                **mean_of(known[-N_ROUNDS_IN_MEAN:]).to_dict(),
+                **self.audited.to_dict(),
+                **rated(self.audited),
             }
             if known
             else None,
             "forecast": None if forecast is None else forecast.to_dict(),
-            "hint": self.hint,
+            "stability": None if self.stability is None else self.stability.to_dict(),
+            "hints": self.hints,
         }
 
     @property
@@ -267,16 +349,22 @@ class Status:
         return "\n".join([self.title, text_table(head, body), *self.curve_lines()])
 
     def curve_lines(self) -> list[str]:
-        """Return the learning curve as a line of bars, with its ends and how it was measured."""
+        """Return the learning curve as a line of bars, with its ends and how it was measured.
+
+        Where classes are skewed, that of balanced accuracy comes first.
+        """
         known = [(each.labels, each.accuracy) for each in self.curve if each.accuracy is not None]
-        if not known:
-            return [self.measured, *self.notes()]
         notes = [self.measured, *([self.caution] if self.caution else []), *self.notes()]
-        (first, low), (last, high) = known[0], known[-1]
-        if len(known) == 1:
-            return [f"{low:.1%} with {first:,} labels", *notes]
-        bars = sparkline([accuracy for _, accuracy in known], least=SPAN)
-        return [f"{low:.1%} with {first:,} labels  {bars}  {high:.1%} with {last:,}", *notes]
+        if self.skew is not None and self.leading == BALANCED:
+            notes.insert(1, self.skew.sentence)
+        if not known:
+            return notes
+        balanced = [
+            (each.labels, each.balanced_accuracy) for each in self.curve if each.balanced_accuracy is not None
+        ]
+        if self.skew is None or not balanced:
+            return [bars_of(known), *notes]
+        return [f"balanced accuracy {bars_of(balanced)}", f"accuracy {bars_of(known)}", *notes]
 
     def _repr_html_(self) -> str:
         head, body = self.cells()
@@ -291,22 +379,6 @@ def waiting_rows(n: int) -> str:
     ('picked row waits for a label', 'picked rows wait for a label')
     """
     return "picked row waits for a label" if n == 1 else "picked rows wait for a label"
-
-
-def sparkline(values: Sequence[float], least: float) -> str:
-    """Return numbers as a line of bars, from the lowest to the highest, or where these are close, around the middle.
-
-    >>> sparkline([0.5, 0.75, 1.0], least=0.05), sparkline([0.887, 0.885, 0.886], least=0.05)
-    ('▁▅█', '▅▄▅')
-    """
-    low, high = widened(min(values), max(values), least)
-    return "".join(_BARS[round((value - low) / (high - low) * (len(_BARS) - 1))] for value in values)
-
-
-def widened(low: float, high: float, least: float) -> tuple[float, float]:
-    """Return the two ends of an axis, moved apart alike if there is less than `least` between them."""
-    more = max(0.0, least - (high - low)) / 2
-    return low - more, high + more
 
 
 def _percent(value: float | None) -> str:

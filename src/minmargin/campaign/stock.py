@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from minmargin.campaign.audit import Audit
 from minmargin.campaign.journal import Journal, Label
+from minmargin.campaign.stability import Model, compare_models
 from minmargin.campaign.status import RoundStatus, Status
 
 
@@ -74,8 +75,23 @@ def status_of(
         given=agreed is not None,
         next_flags=next_flags,
         audits=audits,
-        stop_hints=stop_hints,
+        stability=compare_models(_models_of(journal, len(initial))) if stop_hints else None,
     )
+
+
+def _models_of(journal: Journal, n_initial: int) -> list[Model]:
+    """Return the models of the rounds that had a stop set. What was given is one model, if it is the same again."""
+    given, predicted = journal.evidence(), journal.stop_sets()
+    return [
+        Model(
+            made.number,
+            n_initial + len(journal.labels(made.addition)),
+            given[made.number].fingerprint if made.number in given else made.addition,
+            predicted[made.number],
+        )
+        for made in journal.rounds()
+        if made.number in predicted
+    ]
 
 
 def _audits_of(journal: Journal, labels: Mapping[str, Label], n_initial: int) -> tuple[Audit, ...]:

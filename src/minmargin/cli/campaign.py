@@ -17,7 +17,7 @@ from minmargin.cli.campaign_steps import (
     command_for,
     next_for,
     picked,
-    poor_accuracy,
+    poor_score,
     say_next,
     show_status,
 )
@@ -225,7 +225,10 @@ def init_command(
 def next_command(
     folder: Folder,
     batch_size: Annotated[
-        int | None, typer.Option(help="How many rows to pick; default: as the campaign was begun.")
+        str | None,
+        typer.Option(
+            help="How many rows to pick, or a share such as 5%; default: as the campaign was begun."
+        ),
     ] = None,
     probabilities: RoundProbabilities = None,
     columns: ProbabilityColumns = None,
@@ -257,10 +260,10 @@ def next_command(
     interruption.keep(lambda: picked(campaign, n_before, checkpoint))
     # Before the round is made: the same command, after one that was killed in the middle of it, would make another.
     guesses = last is None or last.predictions
-    accuracy = poor_accuracy(campaign, n_jobs=n_jobs, device=device) if guesses and not as_json else None
+    poor = poor_score(campaign, n_jobs=n_jobs, device=device) if guesses and not as_json else None
     with progress_bars() as progress:
         batch = campaign.next(
-            batch_size,
+            None if batch_size is None else batch_size_of(batch_size),
             probabilities=one_or_all(probabilities) if probabilities else None,
             columns=columns_of_models(columns),
             values=cast("Values", values),  # which is checked there
@@ -290,9 +293,9 @@ def next_command(
     console.print(f"[bold]Round {number}[/bold]")
     show_batch(batch, out, console, report)
     steps = {command_for("push", folder): "to label in Label Studio"}
-    if accuracy is not None:
+    if poor is not None:
         steps[command_for("push", folder, "--no-predictions")] = (
-            f"without the model's guesses, as its accuracy is {accuracy:.1%} so far"
+            f"without the model's guesses, as its {poor} so far"
         )
     if not campaign.has_project:
         steps[command_for("add-labels", folder, "labels.csv")] = "with labels from elsewhere"

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from minmargin.campaign import Campaign
 from minmargin.cli.campaign import Folder, campaign_app
-from minmargin.cli.campaign_steps import ADDED_OR_NOT, command_for, next_for, poor_accuracy, say_next
+from minmargin.cli.campaign_steps import ADDED_OR_NOT, command_for, next_for, poor_score, say_next
 from minmargin.cli.interruption import interruption
 from minmargin.cli.label_studio import (
     DEFAULT_URL,
@@ -90,10 +90,10 @@ def push_command(
         question=campaign.settings.label_column if asked.question is None else asked.question,
     )
     console = make_console(quiet=True if as_json else None)
-    accuracy = poor_accuracy(campaign) if asked.predictions else None
-    if accuracy is not None:
+    poor = poor_score(campaign) if asked.predictions else None
+    if poor is not None:
         console.print(
-            f"The model's accuracy is {accuracy:.1%} so far, and annotators see its guesses beforehand. "
+            f"The model's {poor} so far, and annotators see its guesses beforehand. "
             "--no-predictions leaves them out."
         )
     with progress_bars() as progress:

@@ -13,10 +13,12 @@ from minmargin.campaign.settings import FILE
 from minmargin.cli.interruption import in_checkpoint
 from minmargin.cli.tables import show_table
 from minmargin.device import check_device
+from minmargin.skew import BALANCED
 
+#: Below it, guesses that annotators see may do more harm than good.
+_TRUSTED = 0.6
 #: What an interrupted command leaves behind that adds labels.
 ADDED_OR_NOT = "Either all labels were added or none; the same command adds those that are missing."
-TRUSTED_ACCURACY = 0.6  # below it, guesses that annotators see may do more harm than good
 
 
 def begun(folder: Path) -> str:
@@ -46,12 +48,6 @@ def next_for(campaign: Campaign, *more: str) -> str:
     return command_for("next", campaign.folder, *campaign.next_flags, *more)
 
 
-def poor_accuracy(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> float | None:
-    """Return the model's accuracy, if it is so low that annotators had better not see its guesses; else None."""
-    accuracy = campaign.status(n_jobs=n_jobs, device=check_device(device)).accuracy
-    return accuracy if accuracy is not None and accuracy < TRUSTED_ACCURACY else None
-
-
 def show_status(status: Status, console: Console) -> None:
     """Print the rounds and the learning curve."""
     head, body = status.cells()
@@ -66,3 +62,12 @@ def say_next(console: Console, steps: dict[str, str]) -> None:
     for place, (command, purpose) in enumerate(steps.items()):
         which = "  or:" if place else "Next:"
         console.print(f"{which} [bold]{escape(command)}[/bold]{purpose and f'  ({purpose})'}")
+
+
+def poor_score(campaign: Campaign, *, n_jobs: int = -1, device: str = "auto") -> str | None:
+    """Return what the model's score is, if it is so low that annotators had better not see its guesses; else None."""
+    status = campaign.status(n_jobs=n_jobs, device=check_device(device))
+    score = status.balanced_accuracy if status.leading == BALANCED else status.accuracy
+    if score is None or score >= _TRUSTED:
+        return None
+    return f"{status.leading.replace('_', ' ')} is {score:.1%}"

@@ -39,6 +39,7 @@ from minmargin.compare import compare
 from minmargin.data.reading import Reading
 from minmargin.device import check_device
 from minmargin.errors import InputError, missing_extra
+from minmargin.skew import most_common
 from minmargin.strategies import resolve_strategy
 
 if TYPE_CHECKING:
@@ -165,8 +166,6 @@ def compare_command(
 
 def show_comparison(comparison: Comparison, out: Path, console: Console) -> None:
     """Print the advice, the scores behind it, and where the rest is."""
-    from minmargin.compare.leading import most_common  # noqa: PLC0415 - imports scikit-learn
-
     console.print(f"[bold]{escape(comparison.advice)}[/bold]")
     if most_common(comparison.settings["class_counts"]) is not None:
         console.print(

@@ -298,7 +298,7 @@ class Committee:
                 batch_size, self.provenance.seeds, self.provenance.vectors, execution.device, execution.n_jobs
             )
             picks = strategy.finish(found.shortlists, context)
-        warn_of_ties(picks.scores, strategy.name, self.provenance.learner)
+        warn_of_ties(picks.scores[:batch_size], strategy.name, self.provenance.learner)
         columns = matched.pool.schema.columns or ()
         labeled = None if self.training is None else self.training.labeled
         return Batch.of(

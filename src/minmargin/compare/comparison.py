@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from minmargin.compare.advice import advise, beats_constant, listed, reference
-from minmargin.compare.leading import ACCURACY, most_common
 from minmargin.compare.outcome import CONSTANT, NONE
 from minmargin.compare.picture import Picture
 from minmargin.compare.played import Line, Played
@@ -27,6 +26,7 @@ from minmargin.compare.words import Words
 from minmargin.errors import InputError, listing, nearest
 from minmargin.files import make_folder, write_json, write_whole
 from minmargin.properties import cached_property
+from minmargin.skew import ACCURACY, most_common
 
 _VERDICTS = {1: "better", 0: "no clear difference", -1: "worse"}
 

@@ -8,14 +8,11 @@ was asked for, the first leads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from minmargin.compare.scoring import AVERAGE_PRECISION, positive_class
 from minmargin.labeled import LabeledSet
-
-_SKEWED = 0.8  # the share of the most common class above which accuracy tells little
-ACCURACY = "accuracy"
-BALANCED = "balanced_accuracy"
+from minmargin.skew import ACCURACY, BALANCED, most_common
 
 
 def default_scorings(table: LabeledSet) -> list[str]:
@@ -28,22 +25,11 @@ def leading(scorings: Sequence[str], table: LabeledSet) -> str:
     return next((name for name in _fitting(table) if name in scorings), scorings[0])
 
 
-def most_common(class_counts: Mapping[str, int]) -> tuple[str, float] | None:
-    """Return the most common class and its share, if it is so common that classes are skewed."""
-    name = max(class_counts, key=class_counts.__getitem__)
-    share = _share_of_most_common(list(class_counts.values()))
-    return (name, share) if share > _SKEWED else None
-
-
 def _fitting(table: LabeledSet) -> list[str]:
     """Return the scorings that fit the classes of a table, the best first."""
     counts = table.counts.tolist()
-    if _share_of_most_common(counts) <= _SKEWED:
+    if most_common({str(code): count for code, count in enumerate(counts)}) is None:
         return [ACCURACY]
     positive = positive_class(table)
     looks_for_rarer = positive is not None and counts[positive] == min(counts)
     return [AVERAGE_PRECISION, BALANCED] if looks_for_rarer else [BALANCED]
-
-
-def _share_of_most_common(counts: Sequence[int]) -> float:
-    return max(counts) / sum(counts)

@@ -14,7 +14,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from minmargin.checks import check_n_jobs
 from minmargin.compare.comparison import Comparison
-from minmargin.compare.leading import ACCURACY
 from minmargin.compare.plan import Plan
 from minmargin.compare.played import schema_for
 from minmargin.compare.store import Store
@@ -23,6 +22,7 @@ from minmargin.execution import Progress, out_of_reach
 from minmargin.fields import Fields, parse_json
 from minmargin.files import make_folder, write_json
 from minmargin.manifest import describe_software
+from minmargin.skew import ACCURACY
 
 STAGE = "playing"
 _DRAWS, _SETTINGS = "draws", "settings.json"
