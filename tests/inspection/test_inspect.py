@@ -41,8 +41,9 @@ def test_columns_are_told_with_what_they_are_and_hold() -> None:
     ]
     assert found.class_counts == {"no": 30, "yes": 30}
     assert found.summary == (
-        "Read 60 labeled rows (no 30, yes 30) and 60 pool rows. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. "
-        "Embeddings: 'vector'. Constant: 'same'. No features: 'nothing', 'id', 'y'."
+        "Read 60 labeled rows (no 30, yes 30) and 60 pool rows. 60 rows of the pool have the id of a labeled row, and "
+        "are not picked again. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. Embeddings: 'vector'. Constant: "
+        "'same'. No features: 'nothing', 'id', 'y'."
     )
     assert found.findings == ()
 

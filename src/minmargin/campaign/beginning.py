@@ -206,8 +206,9 @@ def checked_beginning(
         label_kind=label_kind,
         held_out=held_out is not None,
     )
+    initial = _with_ids(first, labeled, settings)
     inspection = look_at(
-        Table.of(known, training.intake),
+        Table.of(known, training.intake, ids=_ids_of(initial, settings.id_column)),
         pool._replace(one_table=labeled.one_table),
         settings.read_as,
         id_column=settings.id_column,
@@ -229,7 +230,7 @@ def checked_beginning(
         others = _with_ids(rows, held_out, settings)
     _check_kind(classes, "classes", label_kind)
     names = [*_sorted_texts(met, label_kind), *(str(to_text(each, label_kind)) for each in classes)]
-    return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
+    return Beginning(settings, initial, others, tuple(dict.fromkeys(names)))
 
 
 def check_rounds(settings: Settings, folder: Path, training: Training) -> MatchedPool:
@@ -346,6 +347,10 @@ def _with_ids(rows: pa.Table, labeled: LabeledRows, settings: Settings) -> pa.Ta
     if name is None or name not in labeled.rows.column_names:
         return rows
     return rows.append_column(name, read_ids(labeled.rows, labeled.source, name, settings.id_kind))
+
+
+def _ids_of(initial: pa.Table, id_column: str | None) -> Callable[[], pa.ChunkedArray] | None:
+    return (lambda: initial[id_column]) if id_column in initial.column_names else None
 
 
 def _refuse_pool_around(pool: Sequence[str | Path], folder: Path) -> None:

@@ -60,6 +60,7 @@ class Inspection:
         n_pool: those of the pool; None if there is none, or only reading it can tell.
         n_looked_at: how many of them were looked at.
         findings: what looks wrong.
+        n_labeled_in_pool: how many rows of the pool have the id of a labeled row, as far as ids were looked at.
     """
 
     columns: tuple[ColumnSeen, ...]
@@ -68,6 +69,7 @@ class Inspection:
     n_pool: int | None
     n_looked_at: int
     findings: tuple[Finding, ...]
+    n_labeled_in_pool: int = 0
 
     @property
     def summary(self) -> str:
@@ -77,12 +79,19 @@ class Inspection:
             group = _PLURALS[seen.kind] if seen.used == "yes" else "No features"
             groups.setdefault(group, []).append(seen.column.name)
         told = [f"{group}: {listing(names, most=6)}" for group, names in groups.items()]
-        return " ".join(f"{each}." for each in [f"Read {self._rows()}", *told])
+        return " ".join([f"Read {self.title}", *(f"{each}." for each in told)])
 
     @property
     def title(self) -> str:
-        """How many rows of what were read."""
-        return f"{self._rows()}."
+        """How many rows of what were read, and how many of the pool are labeled already."""
+        return " ".join([f"{self._rows()}.", *self._labeled_already()])
+
+    def _labeled_already(self) -> list[str]:
+        n = self.n_labeled_in_pool
+        if not n:
+            return []
+        have = "1 row of the pool has" if n == 1 else f"{n:,} rows of the pool have"
+        return [f"{have} the id of a labeled row, and {'is' if n == 1 else 'are'} not picked again."]
 
     def _rows(self) -> str:
         text = f"{self.n_labeled:,} rows" if self.class_counts is None else f"{self.n_labeled:,} labeled rows"
@@ -122,7 +131,7 @@ class Inspection:
         from html import escape  # noqa: PLC0415 - for notebooks only
 
         wrong = "".join(f"<li>{escape(finding.message)}</li>" for finding in self.findings)
-        return f"<p>{escape(self._rows())}</p>{html_table(HEADINGS, self.rows())}" + (
+        return f"<p>{escape(self.title)}</p>{html_table(HEADINGS, self.rows())}" + (
             wrong and f"<ul>{wrong}</ul>"
         )
 
@@ -137,6 +146,7 @@ class Inspection:
             "labeled_rows": self.n_labeled,
             "pool_rows": self.n_pool,
             "pool_rows_looked_at": self.n_looked_at,
+            "pool_rows_labeled": self.n_labeled_in_pool,
             "class_counts": self.class_counts,
             "columns": [dict(zip(_KEYS, row, strict=True)) for row in self.rows()],
             "findings": [finding._asdict() for finding in self.findings],
