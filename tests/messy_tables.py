@@ -348,12 +348,4 @@ MESSY = (
         "alike, or use drop=['c'].",
         {"drop": "c"},
     ),
-    Messy(
-        "meters in one file and millimeters in the other",
-        lambda i: 1.5 + i % 7 / 10,
-        lambda i: 1500.5 + i % 7 * 100,
-        "Column 'c' is about 1.79e+03 in the pool and 1.79 in the labeled set, 9 standard deviations apart. Look "
-        "whether both are in the same unit, or use drop=['c'].",
-        {"drop": "c"},
-    ),
 )

@@ -21,11 +21,11 @@ from minmargin.inspection.texts import (
     numbers_as_texts,
     numbers_but_for_some,
 )
+from minmargin.inspection.units import other_units
 
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
 _MOST = 0.9  # of the values: the others are typing errors
 _FEW_LEVELS = 20  # of a column whose categories may be written in short elsewhere
-_MANY_DEVIATIONS = 5.0
 _MANY_COLUMNS = 3  # with the same fault: more messages than these, and nobody reads the others
 _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
@@ -173,24 +173,6 @@ def _gone_from_the_pool(seen: Seen) -> Iterator[str]:
         )
 
 
-def _shifted(seen: Seen) -> Iterator[str]:
-    """Numbers of another size in the pool: another unit, most likely."""
-    here, there = seen.labeled.numbers, None if seen.pool is None else seen.pool.numbers
-    if (
-        here is None
-        or there is None
-        or min(seen.labeled.n_known, seen.pool.n_known if seen.pool else 0) < _FEW_ROWS
-    ):
-        return
-    off = abs(here.mean - there.mean)
-    if off > _MANY_DEVIATIONS * max(here.deviation, there.deviation) > 0:
-        yield (
-            f"Column {seen.name!r} is about {there.mean:.3g} in the pool and {here.mean:.3g} in the labeled set, "
-            f"{off / max(here.deviation, there.deviation):.0f} standard deviations apart. Look whether both are in the "
-            f"same unit, or use drop=[{seen.name!r}]."
-        )
-
-
 def _different_in_every_row(seen: Seen) -> Iterator[str]:
     """Texts that no two rows have in common: ids, or free text."""
     if seen.column.kind != "text" or seen.column.is_free_text:
@@ -213,7 +195,7 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     _quoted_formulas,
     _unknown_categories,
     _gone_from_the_pool,
-    _shifted,
+    other_units,
     marks_among_categories,
     _different_in_every_row,
 )

@@ -104,7 +104,7 @@ def not_comparable(id_column: str) -> str:
 
 
 def _respelled(ids: pa.ChunkedArray, labeled: pa.ChunkedArray, id_column: str) -> list[Finding]:
-    """Return a finding if labeled rows are in the pool by an id that is spelled otherwise. Of a few, it may be another."""
+    """Return a finding if labeled rows are in the pool by an id that is spelled otherwise. A few may be by chance."""
     ours, theirs = (_as_texts(each) for each in (labeled, ids))
     there = pc.is_in(without_point_zero(ours), value_set=without_point_zero(theirs))
     others = ours.filter(pc.invert(there))
