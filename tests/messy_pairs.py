@@ -61,4 +61,56 @@ MESSY_PAIRS = (
         other_units("3735 to 6493 in the pool and -1.402 to 1.739 in the labeled set"),
         {"drop": "c"},
     ),
+    Messy(
+        "a number that is hardly ever there in the pool",
+        lambda i: i % 7,
+        lambda i: i % 7 if i % 20 == 0 else None,
+        "Column 'c' is missing in 57 of 60 rows of the pool and in 0 of 40 labeled rows. Look whether it was "
+        "written, or use drop=['c'].",
+        {"drop": "c"},
+    ),
+    Messy(
+        "a category that is hardly ever there in the labeled set",
+        lambda i: ["red", "green"][i % 2] if i % 20 < 2 else None,
+        lambda i: ["red", "green"][i % 2],
+        "Column 'c' is missing in 0 of 60 rows of the pool and in 36 of 40 labeled rows. Look whether it was "
+        "written, or use drop=['c'].",
+        {"drop": "c"},
+    ),
+    Messy(
+        "a number that was not written to the labeled set",
+        lambda _: None,
+        lambda i: i % 7,
+        "Column 'c' has no value in any labeled row, and one in 60 of 60 rows of the pool, so nothing is learned from "
+        "it. Look whether it was written, or use drop=['c'].",
+        {"drop": "c"},
+    ),
+    Messy(
+        "a number that is the same in the pool wherever it is there",
+        lambda i: i % 7,
+        lambda i: None if i % 10 == 0 else 3,
+        "Column 'c' is 3.0 in each row of the pool that has a value, and has 7 values in the labeled set. Look whether "
+        "both were made alike, or use drop=['c'].",
+        {"drop": "c"},
+    ),
+    Messy(
+        "days of other years",
+        lambda i: f"2020-01-{i % 28 + 1:02}",
+        lambda i: f"2024-01-{i % 28 + 1:02}",
+        "Column 'c' is 2024-01-01 to 2024-01-28 in the pool and 2020-01-01 to 2020-01-28 in the labeled set, so all "
+        "rows of the pool are far later. Look whether both are dates of the same kind, or use drop=['c'].",
+        {"drop": "c"},
+    ),
+)
+
+PLAIN_PAIRS = (
+    Messy("days that follow", lambda i: f"2020-01-{i % 28 + 1:02}", lambda i: f"2020-02-{i % 28 + 1:02}"),
+    Messy("a rare value that the pool may lack by chance", lambda i: int(i == 0), lambda _: 0),
+    Messy("a rare category that the pool may lack by chance", lambda i: "ab"[i == 0], lambda _: "a"),
+    Messy("gaps in half of one", lambda i: i % 7 if i % 2 else None, lambda i: i % 7),
+    Messy(
+        "a few categories that no labeled row has",
+        lambda i: ["red", "green"][i % 2],
+        lambda i: ["red", "green", "blue"][i % 3],
+    ),
 )

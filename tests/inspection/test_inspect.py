@@ -30,12 +30,12 @@ TABLE = pd.DataFrame(
 def test_columns_are_told_with_what_they_are_and_hold() -> None:
     found = mm.inspect(TABLE, "y", TABLE.drop(columns="y"), id_column="id")
     assert found.rows() == [
-        ("age", "number", "16.7%", "0 to 6", "0 to 6", "yes"),
+        ("age", "number", "16.7%", "0 to 6", "0 to 6; 16.7% missing", "yes"),
         ("plan", "category", "", "basic, family, plus", "basic, family, plus", "yes"),
         ("day", "date", "", "2026-01-01 to 2026-03-01", "2026-01-01 to 2026-03-01", "yes"),
         ("vector", "embedding", "", "", "", "yes"),
         ("same", "constant", "", "1 to 1", "1 to 1", "yes"),
-        ("nothing", "empty", "100.0%", "", "", "no: it has no value"),
+        ("nothing", "empty", "100.0%", "", "100.0% missing", "no: it has no value"),
         ("id", "id", "", "60: r0, r1, r10, r11, …", "", "no: it identifies rows"),
         ("y", "category", "", "no, yes", "", "no: it is the label"),
     ]
@@ -46,6 +46,37 @@ def test_columns_are_told_with_what_they_are_and_hold() -> None:
         "'same'. No features: 'nothing', 'id', 'y'."
     )
     assert found.findings == ()
+
+
+def test_what_sets_the_pool_apart_is_told_with_each_column() -> None:
+    """Without a warning: it may well be so."""
+    rows = np.arange(100)
+    pool = pd.DataFrame(
+        {
+            "age": np.where(rows % 4 == 0, np.nan, rows % 7),
+            "plan": np.where(rows % 10 == 0, "none", "basic"),
+            "day": pd.date_range("2026-03-02", periods=100),
+        }
+    )
+    found = mm.inspect(TABLE[["age", "plan", "day", "y"]], "y", pool)
+    assert found.findings == ()
+    assert [row[4] for row in found.rows()] == [
+        "0 to 6; 25.0% missing",
+        "basic, none; 10.0% unknown",
+        "2026-03-02 to 2026-06-09; all later",
+        "",
+    ]
+    assert found.summary == (
+        "Read 60 labeled rows (no 30, yes 30) and 100 pool rows. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. "
+        "No features: 'y'. With values that no labeled row has: 'plan' (10.0% of the pool)."
+    )
+    age, plan, day, _ = found.to_dict()["columns"]
+    assert (age["missing"], age["missing_in_pool"], age["pool_values"]) == ("16.7%", "25.0%", "0 to 6")
+    assert (plan["unknown_in_pool"], day["unknown_in_pool"]) == ("10.0%", "")
+    early = mm.inspect(
+        TABLE[["age", "day", "y"]], "y", pool.assign(day=pd.date_range("2025-01-01", periods=100))
+    )
+    assert early.rows()[1][4] == "2025-01-01 to 2025-04-10; all earlier"
 
 
 def test_a_table_without_labels_can_be_inspected() -> None:

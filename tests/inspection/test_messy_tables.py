@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import minmargin as mm
-from messy_pairs import MESSY_PAIRS
+from messy_pairs import MESSY_PAIRS, PLAIN_PAIRS
 from messy_tables import MESSY, PLAIN, Messy
 from messy_texts import MESSY_TEXTS, PLAIN_TEXTS
 from minmargin.cli import run
 from minmargin.cli.flags import with_flags
 
 WRONG = [*MESSY, *MESSY_TEXTS, *MESSY_PAIRS]
-ALL = [*PLAIN, *PLAIN_TEXTS, *WRONG]
+ALL = [*PLAIN, *PLAIN_TEXTS, *PLAIN_PAIRS, *WRONG]
 NAMES = [each.name for each in ALL]
 MENDED = [each for each in WRONG if each.settings]
 

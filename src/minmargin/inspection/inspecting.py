@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import pyarrow as pa
 
+from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
 from minmargin.data.objects import check_one_type_each, chunks_of, how_to_derive, mixes_types
 from minmargin.data.reading import Reading, as_reading
@@ -110,7 +111,13 @@ class Table(NamedTuple):
         if intake is None:
             return cls(labeled.rows, labeled.columns, counts, ids)
         # Others read words, or have ways of their own: nobody knows what would be wrong for them.
-        return cls(labeled.rows, intake.columns if intake.form in {"table", "matrix"} else None, counts, ids)
+        if intake.columns is None or intake.form not in {"table", "matrix"}:
+            return cls(labeled.rows, None, counts, ids)
+        # No learner takes what has no value; that the pool may have one is to be said.
+        empty = [
+            each for each in labeled.columns or () if each.kind == "empty" and each not in intake.columns
+        ]
+        return cls(labeled.rows, (*intake.columns, *empty), counts, ids)
 
 
 def look_at(
@@ -132,7 +139,7 @@ def look_at(
             column,
             _use(column),
             _profile(column, cast("Frame", table.rows), "Labeled"),
-            None if sample is None or column.name not in sample.columns else _profile(column, sample, "Pool"),
+            _pool_profile(column, matched, sample),
         )
         for column in table.columns or ()
     ]
@@ -243,6 +250,22 @@ def _no_features(columns: Iterable[Column]) -> list[Finding]:
 def _use(column: Column) -> str:
     """Return whether a column is a feature."""
     return {"empty": "no: it has no value", "other": "no: it cannot be read"}.get(column.kind, "yes")
+
+
+def _pool_profile(column: Column, matched: MatchedPool | None, sample: Frame | None) -> Profile | None:
+    """Return what is seen of a column in the pool; of one that has no value in the labeled set, too."""
+    if matched is None or sample is None:
+        return None
+    if column.kind != "empty":
+        return _profile(column, sample, "Pool") if column.name in sample.columns else None
+    found = matched.pool.schema.find(column.name)
+    if found is None or found.kind in {"embedding", "other"}:
+        return None
+    rows = some_rows(matched._replace(kinds={column.name: None}))
+    if rows is None:
+        return None
+    texts = is_text(chunks_of(rows[column.name]).type)
+    return _profile(replace(found, kind="text") if texts else found, rows, "Pool")
 
 
 def _profile(column: Column, rows: Frame, what: str = "") -> Profile:

@@ -9,7 +9,7 @@ has to be the very number by which units differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -30,14 +30,15 @@ class _Change(NamedTuple):
     """What another unit makes of a number, and how that is told of the pool."""
 
     words: str
-    of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    factor: float
+    added: float = 0.0
 
 
 _CHANGES = (
-    *(_Change(f"{f:,} times as large there", lambda x, f=f: x * f) for f in _FACTORS),
-    *(_Change(f"{f:,} times as small there", lambda x, f=f: x / f) for f in _FACTORS),
-    _Change("in Fahrenheit there and in Celsius here", lambda x: x * 1.8 + 32),
-    _Change("in Celsius there and in Fahrenheit here", lambda x: (x - 32) / 1.8),
+    *(_Change(f"{factor:,} times as large there", factor) for factor in _FACTORS),
+    *(_Change(f"{factor:,} times as small there", 1 / factor) for factor in _FACTORS),
+    _Change("in Fahrenheit there and in Celsius here", 1.8, 32),
+    _Change("in Celsius there and in Fahrenheit here", 1 / 1.8, -32 / 1.8),
 )
 
 
@@ -82,7 +83,7 @@ def _off(change: _Change, here: Numbers, there: Numbers, n_here: int) -> float:
     """Return how far the pool's quartiles are off what another unit makes of the labeled set's; 1 may be chance."""
     mine, theirs = (np.asarray(each.percentiles)[[25, 50, 75]] for each in (here, there))
     with np.errstate(all="ignore"):  # of numbers that are as large as any
-        expected = change.of(mine)
+        expected = mine * change.factor + change.added
         # The error of a quartile is about that of a normal variable's: 1.36 deviations, each of 0.74 times the spread.
         error = _ERRORS * 1.36 * 0.74 * (expected[2] - expected[0]) / np.sqrt(n_here)
         off = float((np.abs(theirs - expected) / (error + _INEXACT * np.abs(expected))).max())
