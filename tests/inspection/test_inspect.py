@@ -198,7 +198,11 @@ def test_labels_that_may_stand_for_none_are_asked_about(mark: str) -> None:
             ["Y", "y", "N"],
             "Classes 'Y', 'y' differ by capitals or blanks alone, and count as 2 classes. Spell them alike.",
         ),
-        (["none", "unknown", "yes"], ""),
+        (
+            ["none", "unknown", "yes"],
+            "20 labeled rows are of class 'none'. If this stands for no label, use missing=['none'].",
+        ),
+        (["unknown", "maybe", "yes"], ""),
         (["A", "a", "B", "b", "C", "c", "D", "d", "E", "e"], ""),  # letters, as they are written by hand
     ],
 )

@@ -24,10 +24,10 @@ from minmargin.checks import check_count, rows_in_share
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, listing, warn
 from minmargin.files import LOCK, locked_folder, make_folder
 from minmargin.inspection import Inspection, Table, look_at
-from minmargin.labels import is_no_label, warn_of_left_out
+from minmargin.labels import is_no_label, left_out
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
 from minmargin.pools import (
@@ -158,7 +158,7 @@ def without_unlabeled(
     places = np.flatnonzero([not is_no_label(label) or label in classes for label in labels])
     if len(places) in {0, len(labels)}:
         return first
-    warn_of_left_out(len(labels) - len(places), len(labels))
+    warn(left_out(sorted({*range(len(labels))}.difference(places.tolist())), len(labels), label_column))
     return _part_of(rows, first.source, id_column, places)
 
 

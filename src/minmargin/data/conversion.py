@@ -42,6 +42,18 @@ MISSING_MARKS = frozenset(
         "(blank)",
         "(null)",
         "\\n",
+        # What spreadsheets show for a formula without a value, in English and in German.
+        "#n/v",
+        "#nv",
+        "#null!",
+        "#num!",
+        "#zahl!",
+        "#name?",
+        "#value!",
+        "#wert!",
+        "#ref!",
+        "#bezug!",
+        "#div/0!",
     }
 )
 

@@ -122,9 +122,14 @@ class Reading:
         if not self.marks.missing:
             return values.to_native()
         marks = set(self.marks.missing)
-        return [
-            None if isinstance(each, str) and each.strip() in marks else each for each in values.to_list()
-        ]
+        numbers = {float(each) for each in marks if re.fullmatch(Marks().number, each)}
+
+        def is_none(label: Any) -> bool:
+            if isinstance(label, str):
+                return label.strip() in marks
+            return isinstance(label, (int, float)) and not isinstance(label, bool) and label in numbers
+
+        return [None if is_none(each) else each for each in values.to_list()]
 
     def only(self, columns: Container[str]) -> Reading:
         """Return what is said of these columns, as features, and the marks."""

@@ -55,7 +55,7 @@ def inspect(
         id_column: the column that identifies a row.
         reading: how columns are to be read, where their types do not tell it.
     """
-    partly = None
+    partly, said = None, list[str]()
     named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
     not_features = [name for name in named if name is not None]
     if y is None:
@@ -64,7 +64,7 @@ def inspect(
     else:
         how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
         partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
-        labeled = LabeledSet.of(X, y, **how) if partly is None else partly.labeled
+        labeled = LabeledSet.of(X, y, **how, say=said.append) if partly is None else partly.labeled
         table = Table.of(labeled, ids=given_ids(X, labeled.rows, id_column, labeled.left_out))
     if table.columns is not None:
         names = [column.name for column in table.columns]
@@ -79,8 +79,9 @@ def inspect(
         if partly is not None:
             matched = partly.leave_out_labeled(matched, 1)
     seen = look_at(table, matched, reading, id_column=id_column, unused=named)
-    # Who selects meets these as errors.
-    return replace(seen, findings=(*_no_features(table.columns or ()), *seen.findings))
+    # Who selects meets these as errors, and is warned of rows that are left out.
+    left_out = [Finding(None, message) for message in said]
+    return replace(seen, findings=(*left_out, *_no_features(table.columns or ()), *seen.findings))
 
 
 class Table(NamedTuple):
