@@ -343,3 +343,57 @@ def test_apostrophes_of_our_csv_files_are_pointed_out(tmp_path: Path) -> None:
     assert mm.inspect(first, "y", pool).findings == ()
     quoted = pool.assign(note=pool["note"].replace({"=1+1": "'=1+1", "-a": "'-a"}))
     assert mm.inspect(labeled, "y", quoted).findings == ()
+
+
+def test_what_comes_before_decimals_in_one_column_tells_it_of_others() -> None:
+    table = pd.DataFrame(
+        {
+            "rate": [f"{i % 9},{i % 7}1{i % 5}" for i in range(40)],  # decimals or thousands
+            "balance": [f"{i},5" for i in range(40)],
+            "y": ["no", "yes"] * 20,
+        }
+    )
+    assert [each.message.rpartition(". ")[2] for each in mm.inspect(table, "y").findings] == [
+        "If they are, use decimal=','."
+    ] * 2
+    alone = mm.inspect(table[["rate", "y"]].replace({"rate": "0,"}, "1,", regex=True), "y")
+    assert alone.findings[0].message.endswith("If they are, use decimal=',' or thousands=','.")
+    americans = table.assign(balance=[f"{i + 1},000.5" for i in range(40)])
+    americans["rate"] = [f"{i % 9 + 1},{i % 7}1{i % 5}" for i in range(40)]
+    assert [each.message.rpartition(". ")[2] for each in mm.inspect(americans, "y").findings] == [
+        "If they are, use thousands=','."
+    ] * 2
+
+
+def test_dates_that_are_numbers_are_read_from_frames_as_from_files() -> None:
+    days = pd.date_range("2024-01-20", periods=60)
+    table = pd.DataFrame(
+        {
+            "day": days.strftime("%Y%m%d").astype(int),
+            "at": (days - pd.Timestamp("1970-01-01")).total_seconds(),
+            "serial": (days - pd.Timestamp("1899-12-30")).days + 0.5,
+            "y": ["no", "yes"] * 30,
+        }
+    )
+    reading = mm.Reading(date={"day": "%Y%m%d", "at": "unix", "serial": "excel"})
+    found = mm.inspect(table, "y", table[["day", "at", "serial"]], reading=reading)
+    assert [row[1:4] for row in found.rows()[:3]] == [
+        ("date", "", "2024-01-20 to 2024-03-19"),
+        ("date", "", "2024-01-20 to 2024-03-19"),
+        ("date", "", "2024-01-20 12:00:00 to 2024-03-19 12:00:00"),
+    ]
+
+
+def test_dates_of_two_forms_are_told_with_both() -> None:
+    table = pd.DataFrame({"day": pd.date_range("2024-01-20", periods=40), "y": ["no", "yes"] * 20})
+    with pytest.raises(mm.InputError) as caught:
+        mm.inspect(
+            table.assign(day=table["day"].dt.strftime("%Y-%m-%d")),
+            "y",
+            table[["day"]].assign(day=table["day"].dt.strftime("%d.%m.%Y")),
+            reading=mm.Reading(date="day"),
+        )
+    assert str(caught.value) == (
+        "Pool row 0, column 'day', holds '20.01.2024', which is no date, but one of the form %d.%m.%Y. Write dates in "
+        "one form, in the labeled set and in the pool."
+    )

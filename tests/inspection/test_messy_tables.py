@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 import minmargin as mm
+from messy_dates import MESSY_DATES, PLAIN_DATES
 from messy_pairs import MESSY_PAIRS, PLAIN_PAIRS
 from messy_runs import begin, command, compare, said_by, select, write
 from messy_tables import MESSY, PLAIN, Messy
 from messy_texts import MESSY_TEXTS, PLAIN_TEXTS
 from minmargin.cli.flags import with_flags
 
-WRONG = [*MESSY, *MESSY_TEXTS, *MESSY_PAIRS]
-ALL = [*PLAIN, *PLAIN_TEXTS, *PLAIN_PAIRS, *WRONG]
+WRONG = [*MESSY, *MESSY_TEXTS, *MESSY_PAIRS, *MESSY_DATES]
+ALL = [*PLAIN, *PLAIN_TEXTS, *PLAIN_PAIRS, *PLAIN_DATES, *WRONG]
 NAMES = [each.name for each in ALL]
 MENDED = [each for each in WRONG if each.settings]
 

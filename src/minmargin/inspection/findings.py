@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from minmargin.data.guessing import tell_nothing
 from minmargin.errors import listing
+from minmargin.inspection.dates import dates_as_numbers
 from minmargin.inspection.pairs import gone_from_the_pool, missing_in_one, of_another_time, unknown_categories
 from minmargin.inspection.points import points_between_thousands
 from minmargin.inspection.profiles import Seen
@@ -21,6 +22,7 @@ from minmargin.inspection.texts import (
     marks_among_categories,
     numbers_as_texts,
     numbers_but_for_some,
+    with_decimals,
 )
 from minmargin.inspection.units import other_units
 
@@ -124,6 +126,7 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     numbers_but_for_some,
     dates_as_texts,
     points_between_thousands,
+    dates_as_numbers,
     _looks_like_an_id,
     _stands_for_missing,
     _quoted_formulas,
@@ -143,7 +146,7 @@ def find(columns: Sequence[Seen]) -> list[Finding]:
     Where many have the same fault and are mended alike, it is told once, of the first, with the names of the others.
     """
     found: dict[tuple[object, str], list[tuple[str, str]]] = {}
-    for seen in columns:
+    for seen in with_decimals(columns):
         said = next(((rule, message) for rule in RULES for message in rule(seen)), None)
         if said is not None:
             rule, message = said

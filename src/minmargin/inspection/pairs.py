@@ -12,7 +12,7 @@ from minmargin.inspection.profiles import Profile, Seen
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
 _MOST = 0.9  # of the values, or of the rows
 _FEW_LEVELS = 20  # of a column whose categories may be written in short elsewhere
-_CHANCE = 0.001  # that a difference is by chance
+_CHANCE = 1e-4  # that a difference is by chance
 
 
 def unknown_share(labeled: Profile | None, pool: Profile | None) -> float:
@@ -99,17 +99,17 @@ def gone_from_the_pool(seen: Seen) -> Iterator[str]:
 
 
 def _by_chance(labeled: Profile, pool: Profile) -> bool:
-    """Return whether so many rows may all have the pool's one value, if labeled rows have it as often as they do."""
+    """Return whether the rows with other values may all be among the labeled ones by chance (Fisher's exact test)."""
     if labeled.levels:
-        share = dict(labeled.levels).get(pool.levels[0][0], 0) / labeled.n_known
+        n_others = labeled.n_known - dict(labeled.levels).get(pool.levels[0][0], 0)
     elif labeled.numbers is not None and pool.numbers is not None:
         values = labeled.numbers.percentiles
-        share = min(
-            sum(value == pool.numbers.lowest for value in values) / len(values), 1 - 1 / labeled.n_known
-        )
+        share = sum(value != pool.numbers.lowest for value in values) / len(values)
+        n_others = max(round(share * labeled.n_known), labeled.n_different - 1)
     else:
-        share = 0.0
-    return share > 0 and pool.n_known * math.log(share) > math.log(_CHANCE)
+        n_others = labeled.n_known
+    share_labeled = labeled.n_known / (labeled.n_known + pool.n_known)
+    return n_others * math.log(share_labeled) > math.log(_CHANCE)
 
 
 def missing_in_one(seen: Seen) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +80,7 @@ class Seen(NamedTuple):
         pool: and in the pool.
         declared: whether the caller has said what it is: then nobody guesses.
         points: of numbers whose points may stand between thousands, what is known of them, and where.
+        decimals: what comes before decimals in the labeled set and in the pool, as far as other columns tell it.
     """
 
     column: Column
@@ -85,6 +88,7 @@ class Seen(NamedTuple):
     pool: Profile | None
     declared: bool = False
     points: tuple[tuple[str, Points], ...] = ()
+    decimals: Mapping[str, str] = MappingProxyType({})
 
     @property
     def name(self) -> str:
