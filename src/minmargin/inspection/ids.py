@@ -108,6 +108,8 @@ def _respelled(ids: pa.ChunkedArray, labeled: pa.ChunkedArray, id_column: str) -
     ours, theirs = (_as_texts(each) for each in (labeled, ids))
     there = pc.is_in(without_point_zero(ours), value_set=without_point_zero(theirs))
     others = ours.filter(pc.invert(there))
+    if not len(others):
+        return []
     alike = pc.index_in(bare(others), value_set=bare(theirs))
     n_alike = len(alike) - alike.null_count
     few = n_alike < _FEW_ALIKE or n_alike < _SHARE_ALIKE * len(ours)
