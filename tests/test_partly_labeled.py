@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -255,6 +257,12 @@ def test_labels_that_may_stand_for_no_label_are_asked_about(y, what, also):
     assert complaint(X=X[:20], y=y, pool=X) == f"Labeled row 2 has {what}. {ASKED}{also}"
 
 
+LEFT_OUT = (
+    "5 of 20 labeled rows have no label in column 'y', such as row 2, so they are left out. Label "
+    "such rows, or move them to the pool if they may be picked."
+)
+
+
 @pytest.mark.parametrize("empty", [None, "", " "])
 def test_rows_of_a_label_column_without_a_label_are_left_out_where_there_is_a_pool(empty, tmp_path):
     y = ["no", "yes", empty, "no"] * 5
@@ -266,9 +274,7 @@ def test_rows_of_a_label_column_without_a_label_are_left_out_where_there_is_a_po
     for given in (table, tmp_path / "labeled.csv"):
         with pytest.warns(mm.DataWarning) as said:
             batch = pick(given, "y", pool, id_column="id")
-        assert [str(each.message) for each in said] == [
-            "5 of 20 labeled rows have no label, and are left out."
-        ]
+        assert [str(each.message) for each in said] == [LEFT_OUT]
         # These five may be picked: nobody has labeled them.
         assert batch.rows.tolist() == same.rows.tolist()
         assert batch.manifest["excluded"]["rows"] == same.manifest["excluded"]["rows"] == 15
@@ -284,7 +290,7 @@ def test_marks_that_are_declared_are_no_labels(tmp_path):
             "Labeled row 2 has the label '?'. If this stands for no label, use missing=['?']; if it is a class, name "
             "all classes with classes=[...]."
         )
-        with pytest.warns(mm.DataWarning, match="^5 of 20 labeled rows have no label, and are left out.$"):
+        with pytest.warns(mm.DataWarning, match=f"^{re.escape(LEFT_OUT)}$"):
             pick(given, "y", FRAME, id_column="id", reading=reading)
         assert complaint(X=given, y="y", id_column="id") == (
             "All 20 rows have labels. With pool=None, those are picked from whose label is None, NaN, -1 or empty. If "
@@ -353,6 +359,8 @@ def test_compare_leaves_out_rows_without_a_label():
     }
     with pytest.warns(mm.DataWarning) as said:
         found = mm.compare(table, "y", **settings)
-    assert [str(each.message) for each in said] == ["30 of 90 rows have no label, and are left out."]
+    assert [str(each.message) for each in said] == [
+        "30 of 90 rows have no label in column 'y', such as row 2, so they are left out: picks are judged by labels."
+    ]
     whole = table.dropna().reset_index(drop=True)
     assert found.curves.to_pylist() == mm.compare(whole, "y", **settings).curves.to_pylist()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -34,15 +34,15 @@ from minmargin.data.schema import (
     require_numbers,
     schema_of,
 )
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, listing, warn
 from minmargin.labels import (
     as_classes,
     as_labels,
     ask_about_marks,
     encode_labels,
     is_no_label,
+    left_out,
     list_labels,
-    warn_of_left_out,
     whole_labels,
 )
 from minmargin.manifest import fingerprint_rows
@@ -91,19 +91,22 @@ class LabeledSet:
         features: str | Sequence[str] | None = None,
         not_features: Sequence[str] = (),
         reading: Reading | None = None,
+        say: Callable[[str], None] = warn,
     ) -> LabeledSet:
         """Return the labeled set of rows and labels, or of a frame or file with a label column.
 
         `classes` are all that may occur; None stands for those of the labels. `reading` says how columns are read. Rows
-        whose cell of the label column is empty are left out, with a warning.
+        whose cell of the label column is empty are left out, and `say` is called with it.
         """
         reading = as_reading(reading)
         rows, given = rows_and_labels(X, y, reading)
-        left_out = None
+        unlabeled = None
         if isinstance(y, str):
             not_features = (*not_features, y)
             classes = list(classes) if isinstance(classes, Iterator) else classes
-            rows, given, left_out = _without_unlabeled(rows, given, classes)
+            rows, given, unlabeled = _without_unlabeled(rows, given, classes)
+            if unlabeled is not None:
+                say(left_out(unlabeled.tolist(), count_rows(rows) + len(unlabeled), y))
         labels = as_labels(given)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is None:
@@ -114,7 +117,7 @@ class LabeledSet:
         from_files = is_path(X) or is_unframed(X)
         columns = feature_columns(rows, features, not_features, reading)
         one_column = isinstance(features, str)
-        return cls(rows, columns, one_column, from_files, labels, known, codes, left_out=left_out)
+        return cls(rows, columns, one_column, from_files, labels, known, codes, left_out=unlabeled)
 
     @property
     def every_class(self) -> NDArray[Any]:
@@ -213,7 +216,6 @@ def _without_unlabeled(rows: Rows, given: Any, classes: Any) -> tuple[Rows, Any,
     places = np.flatnonzero(without)
     if len(places) in {0, len(labels)}:
         return rows, given, None
-    warn_of_left_out(len(places), len(labels))
     left = np.flatnonzero(~np.array(without))
     return take_rows(rows, left), whole_labels([labels[place] for place in left.tolist()]), places
 

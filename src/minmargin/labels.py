@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -14,7 +15,39 @@ from numpy.typing import NDArray
 from minmargin.data.containers import dense, unwrap
 from minmargin.data.conversion import missing_marks
 from minmargin.data.schema import is_missing
-from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode, warn
+from minmargin.errors import InputError, is_unicode, listing, nearest, not_unicode
+
+#: What surveys write where somebody gave no answer, in small letters.
+_NO_ANSWERS = frozenset(
+    {
+        "k.a.",
+        "k. a.",
+        "keine angabe",
+        "keine antwort",
+        "nicht beantwortet",
+        "no answer",
+        "not answered",
+        "not stated",
+        "not specified",
+        "not available",
+        "no response",
+        "did not answer",
+        "prefer not to answer",
+        "prefer not to say",
+        "refused to answer",
+        "declined to answer",
+        "sans réponse",
+        "non réponse",
+        "ne répond pas",
+        "sin respuesta",
+        "no contesta",
+        "ns/nc",
+    }
+)
+_CODES = frozenset(
+    {-1, *(1 - 10**k for k in range(1, 7)), *(10**k - 1 for k in range(2, 7))}
+)  # -1, -9, -99, 99, ...
+_NUMBER = re.compile(r"[+-]?\d{1,6}(\.0*)?")
 
 
 def as_labels(y: Any) -> NDArray[Any]:
@@ -92,10 +125,13 @@ def is_no_label(label: Any) -> bool:
     return is_missing(label) or (isinstance(label, str) and not label.strip())
 
 
-def warn_of_left_out(n: int, n_rows: int) -> None:
-    """Warn that so many of the labeled rows have no label, and are none."""
-    have = "has no label, and is" if n == 1 else "have no label, and are"
-    warn(f"{n:,} of {n_rows:,} labeled rows {have} left out.")
+def left_out(without: Sequence[int], n_rows: int, column: str) -> str:
+    """Return what is said of labeled rows that have no label, and are none: `without` are their numbers."""
+    have, they = ("has", "it is") if len(without) == 1 else ("have", "they are")
+    return (
+        f"{len(without):,} of {n_rows:,} labeled rows {have} no label in column {column!r}, such as row "
+        f"{without[0]:,}, so {they} left out. Label such rows, or move them to the pool if they may be picked."
+    )
 
 
 def whole_labels(known: list[Any]) -> list[Any]:
@@ -226,27 +262,56 @@ def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_de
     """
     known = classes.tolist()
     texts = [name for name in known if isinstance(name, str)]
-    marks = [name for name in texts if not name.strip()] or missing_marks(texts)
+    marks = [name for name in texts if not name.strip()] or _marks_among(texts)
     also = ""
     if marks:
-        code = known.index(marks[0])
-        what = f"the label {known[code]!r}" if known[code].strip() else "an empty label"
-    elif type(known[0]) in {int, float} and known[0] == -1 and len(known) > 2 and known[1] >= 0:
-        code, what, also = (
-            0,
-            f"the label -1, beside labels from {known[1]} to {known[-1]}",
+        what = f"the label {marks[0]!r}" if marks[0].strip() else "an empty label"
+    else:
+        marks = _codes_among(known)
+        if not marks:
+            return
+        others = [name for name in known if name not in marks]
+        what, also = (
+            f"the label {marks[0]:.0f}, beside labels from {others[0]} to {others[-1]}",
             ", or write labels as texts",
         )
-    else:
-        return
-    row = int(np.flatnonzero(codes == code)[0])
+    row = int(np.flatnonzero(codes == known.index(marks[0]))[0])
     fix = "drop such rows, or give None, in a file an empty cell, in its place and pick from them with pool=None"
-    if marks and can_be_declared:
-        fix = f"use missing=[{known[code]!r}]"
+    if can_be_declared and str(marks[0]).strip():
+        fix = f"use missing=[{listing([_as_mark(each) for each in marks], most=3)}]"
     raise InputError(
         f"Labeled row {row:,} has {what}. If this stands for no label, {fix}; if it is a class, name all classes with "
         f"classes=[...]{also}."
     )
+
+
+def _as_mark(label: Any) -> str:
+    return label if isinstance(label, str) else f"{label:.0f}"
+
+
+def _marks_among(texts: list[str]) -> list[str]:
+    """Return those of different texts that stand for no label, as a rule; a number does so among words."""
+    answers = [text for text in texts if text.strip().casefold() in _NO_ANSWERS]
+    numbers = [text for text in texts if _NUMBER.fullmatch(text.strip())]
+    # Where other numbers are classes, so may these be.
+    codes = (
+        numbers if len(numbers) * 2 <= len(texts) and all(float(text) in _CODES for text in numbers) else []
+    )
+    return missing_marks(texts) or answers or codes
+
+
+def _codes_among(known: list[Any]) -> list[Any]:
+    """Return numbers that many write for a missing value, far from all others: negative ones, or 99, 999, ..."""
+    if type(known[0]) not in {int, float}:
+        return []
+    below = [each for each in known if each < 0]
+    others = known[len(below) :]
+    if below and len(others) > 1 and all(each in _CODES for each in below):
+        return below
+    last, *before = reversed(known)
+    if last in _CODES and len(before) > 1 and last - before[0] > before[0] - before[-1] and before[-1] >= 0:
+        return [last]
+    return []
 
 
 def _kind(value: Any) -> str:

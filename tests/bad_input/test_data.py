@@ -153,7 +153,7 @@ def test_a_bad_value_in_parquet_is_named_by_its_row_over_all_files(
 
 
 def test_a_null_in_parquet_is_a_missing_value(tmp_path: Path) -> None:
-    nulls = pa.array([None if i == 7 else 1.0 for i in range(150)])
+    nulls = pa.array([None if i == 7 else 1.0 + i % 5 for i in range(150)])
     pq.write_table(POOL_TABLE.set_column(2, "c", nulls), tmp_path / "pool.parquet")
     assert complaint(LABELED_FRAME, pool=tmp_path / "pool.parquet") == (
         "Pool row 7, column 'c' is missing (NaN). Fill it, drop the row, or use preprocess='auto'."

@@ -96,7 +96,7 @@ def test_blanks_among_the_numbers_of_csv_files_are_missing_values(tmp_path: Path
     )
     found = mm.inspect(tmp_path / "labeled.csv", "y", tmp_path / "pool.csv", features=["b"])
     assert [(row[0], row[1], row[2], row[4]) for row in found.rows()[:1]] == [
-        ("b", "number", "13.3%", "0 to 6")
+        ("b", "number", "13.3%", "0 to 6; 13.3% missing")
     ]
     batch = mm.select(
         tmp_path / "labeled.csv", "y", tmp_path / "pool.csv", 3, preprocess="auto", n_models=2, random_state=0

@@ -62,7 +62,8 @@ def test_a_campaign_from_beginning_to_report(run):
     assert run(*INIT) == (
         0,
         (
-            "Read 15 labeled rows (0 5, 1 5, 2 5) and 150 pool rows. Numbers: 'a', 'b', 'c', 'd'. No features: 'y'.\n"
+            "Read 15 labeled rows (0 5, 1 5, 2 5) and 150 pool rows. 15 rows of the pool have the id of a labeled row, "
+            "and are not picked again. Numbers: 'a', 'b', 'c', 'd'. No features: 'y'.\n"
             "A campaign begins in flowers (seed 0), with 3 classes.\nNext: minmargin campaign next flowers\n"
         ),
         "",

@@ -29,5 +29,8 @@ def test_rows_without_a_label_are_left_out_and_may_be_picked(tmp_path: Path, emp
             reading=mm.Reading(missing="?"),
             random_state=0,
         )
-    assert str(said[0].message) == "10 of 30 labeled rows have no label, and are left out."
+    assert str(said[0].message) == (
+        "10 of 30 labeled rows have no label in column 'y', such as row 2, so they are left out. Label "
+        "such rows, or move them to the pool if they may be picked."
+    )
     assert sorted(campaign.next().ids.tolist()) == table["id"][2::3].tolist()

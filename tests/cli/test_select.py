@@ -90,9 +90,9 @@ def test_a_mixed_csv_works_at_the_first_try_and_quietly_in_a_pipe(folder: Path) 
     assert (done.returncode, done.stderr) == (0, b"")
     read_back, picked, *_ = done.stdout.decode().splitlines()
     assert read_back == (
-        "Read 30 labeled rows (setosa 10, versicolor 10, virginica 10) and 150 rows of the pool. Numbers: "
-        "'sepal_length', 'sepal_width', 'petal_length', 'petal_width'. Categories: 'color'. No features: "
-        "'row_id', 'species'."
+        "Read 30 labeled rows (setosa 10, versicolor 10, virginica 10) and 150 rows of the pool. 30 rows of "
+        "the pool have the id of a labeled row, and are not picked again. Numbers: 'sepal_length', 'sepal_width', "
+        "'petal_length', 'petal_width'. Categories: 'color'. No features: 'row_id', 'species'."
     )
     assert picked.startswith("Picked 7 of 120 rows by min-margin (3 members, 30 labeled rows, seed 0) in ")
     assert (

@@ -30,21 +30,53 @@ TABLE = pd.DataFrame(
 def test_columns_are_told_with_what_they_are_and_hold() -> None:
     found = mm.inspect(TABLE, "y", TABLE.drop(columns="y"), id_column="id")
     assert found.rows() == [
-        ("age", "number", "16.7%", "0 to 6", "0 to 6", "yes"),
+        ("age", "number", "16.7%", "0 to 6", "0 to 6; 16.7% missing", "yes"),
         ("plan", "category", "", "basic, family, plus", "basic, family, plus", "yes"),
         ("day", "date", "", "2026-01-01 to 2026-03-01", "2026-01-01 to 2026-03-01", "yes"),
         ("vector", "embedding", "", "", "", "yes"),
         ("same", "constant", "", "1 to 1", "1 to 1", "yes"),
-        ("nothing", "empty", "100.0%", "", "", "no: it has no value"),
+        ("nothing", "empty", "100.0%", "", "100.0% missing", "no: it has no value"),
         ("id", "id", "", "60: r0, r1, r10, r11, …", "", "no: it identifies rows"),
         ("y", "category", "", "no, yes", "", "no: it is the label"),
     ]
     assert found.class_counts == {"no": 30, "yes": 30}
     assert found.summary == (
-        "Read 60 labeled rows (no 30, yes 30) and 60 pool rows. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. "
-        "Embeddings: 'vector'. Constant: 'same'. No features: 'nothing', 'id', 'y'."
+        "Read 60 labeled rows (no 30, yes 30) and 60 pool rows. 60 rows of the pool have the id of a labeled row, and "
+        "are not picked again. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. Embeddings: 'vector'. Constant: "
+        "'same'. No features: 'nothing', 'id', 'y'."
     )
     assert found.findings == ()
+
+
+def test_what_sets_the_pool_apart_is_told_with_each_column() -> None:
+    """Without a warning: it may well be so."""
+    rows = np.arange(100)
+    pool = pd.DataFrame(
+        {
+            "age": np.where(rows % 4 == 0, np.nan, rows % 7),
+            "plan": np.where(rows % 10 == 0, "none", "basic"),
+            "day": pd.date_range("2026-03-02", periods=100),
+        }
+    )
+    found = mm.inspect(TABLE[["age", "plan", "day", "y"]], "y", pool)
+    assert found.findings == ()
+    assert [row[4] for row in found.rows()] == [
+        "0 to 6; 25.0% missing",
+        "basic, none; 10.0% unknown",
+        "2026-03-02 to 2026-06-09; all later",
+        "",
+    ]
+    assert found.summary == (
+        "Read 60 labeled rows (no 30, yes 30) and 100 pool rows. Numbers: 'age'. Categories: 'plan'. Dates: 'day'. "
+        "No features: 'y'. With values that no labeled row has: 'plan' (10.0% of the pool)."
+    )
+    age, plan, day, _ = found.to_dict()["columns"]
+    assert (age["missing"], age["missing_in_pool"], age["pool_values"]) == ("16.7%", "25.0%", "0 to 6")
+    assert (plan["unknown_in_pool"], day["unknown_in_pool"]) == ("10.0%", "")
+    early = mm.inspect(
+        TABLE[["age", "day", "y"]], "y", pool.assign(day=pd.date_range("2025-01-01", periods=100))
+    )
+    assert early.rows()[1][4] == "2025-01-01 to 2025-04-10; all earlier"
 
 
 def test_a_table_without_labels_can_be_inspected() -> None:
@@ -166,7 +198,11 @@ def test_labels_that_may_stand_for_none_are_asked_about(mark: str) -> None:
             ["Y", "y", "N"],
             "Classes 'Y', 'y' differ by capitals or blanks alone, and count as 2 classes. Spell them alike.",
         ),
-        (["none", "unknown", "yes"], ""),
+        (
+            ["none", "unknown", "yes"],
+            "20 labeled rows are of class 'none'. If this stands for no label, use missing=['none'].",
+        ),
+        (["unknown", "maybe", "yes"], ""),
         (["A", "a", "B", "b", "C", "c", "D", "d", "E", "e"], ""),  # letters, as they are written by hand
     ],
 )
@@ -307,3 +343,57 @@ def test_apostrophes_of_our_csv_files_are_pointed_out(tmp_path: Path) -> None:
     assert mm.inspect(first, "y", pool).findings == ()
     quoted = pool.assign(note=pool["note"].replace({"=1+1": "'=1+1", "-a": "'-a"}))
     assert mm.inspect(labeled, "y", quoted).findings == ()
+
+
+def test_what_comes_before_decimals_in_one_column_tells_it_of_others() -> None:
+    table = pd.DataFrame(
+        {
+            "rate": [f"{i % 9},{i % 7}1{i % 5}" for i in range(40)],  # decimals or thousands
+            "balance": [f"{i},5" for i in range(40)],
+            "y": ["no", "yes"] * 20,
+        }
+    )
+    assert [each.message.rpartition(". ")[2] for each in mm.inspect(table, "y").findings] == [
+        "If they are, use decimal=','."
+    ] * 2
+    alone = mm.inspect(table[["rate", "y"]].replace({"rate": "0,"}, "1,", regex=True), "y")
+    assert alone.findings[0].message.endswith("If they are, use decimal=',' or thousands=','.")
+    americans = table.assign(balance=[f"{i + 1},000.5" for i in range(40)])
+    americans["rate"] = [f"{i % 9 + 1},{i % 7}1{i % 5}" for i in range(40)]
+    assert [each.message.rpartition(". ")[2] for each in mm.inspect(americans, "y").findings] == [
+        "If they are, use thousands=','."
+    ] * 2
+
+
+def test_dates_that_are_numbers_are_read_from_frames_as_from_files() -> None:
+    days = pd.date_range("2024-01-20", periods=60)
+    table = pd.DataFrame(
+        {
+            "day": days.strftime("%Y%m%d").astype(int),
+            "at": (days - pd.Timestamp("1970-01-01")).total_seconds(),
+            "serial": (days - pd.Timestamp("1899-12-30")).days + 0.5,
+            "y": ["no", "yes"] * 30,
+        }
+    )
+    reading = mm.Reading(date={"day": "%Y%m%d", "at": "unix", "serial": "excel"})
+    found = mm.inspect(table, "y", table[["day", "at", "serial"]], reading=reading)
+    assert [row[1:4] for row in found.rows()[:3]] == [
+        ("date", "", "2024-01-20 to 2024-03-19"),
+        ("date", "", "2024-01-20 to 2024-03-19"),
+        ("date", "", "2024-01-20 12:00:00 to 2024-03-19 12:00:00"),
+    ]
+
+
+def test_dates_of_two_forms_are_told_with_both() -> None:
+    table = pd.DataFrame({"day": pd.date_range("2024-01-20", periods=40), "y": ["no", "yes"] * 20})
+    with pytest.raises(mm.InputError) as caught:
+        mm.inspect(
+            table.assign(day=table["day"].dt.strftime("%Y-%m-%d")),
+            "y",
+            table[["day"]].assign(day=table["day"].dt.strftime("%d.%m.%Y")),
+            reading=mm.Reading(date="day"),
+        )
+    assert str(caught.value) == (
+        "Pool row 0, column 'day', holds '20.01.2024', which is no date, but one of the form %d.%m.%Y. Write dates in "
+        "one form, in the labeled set and in the pool."
+    )

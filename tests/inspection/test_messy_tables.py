@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import minmargin as mm
+from messy_dates import MESSY_DATES, PLAIN_DATES
+from messy_pairs import MESSY_PAIRS, PLAIN_PAIRS
+from messy_runs import begin, command, compare, said_by, select, write
 from messy_tables import MESSY, PLAIN, Messy
 from messy_texts import MESSY_TEXTS, PLAIN_TEXTS
-from minmargin.cli import run
 from minmargin.cli.flags import with_flags
 
-WRONG = [*MESSY, *MESSY_TEXTS]
-ALL = [*PLAIN, *PLAIN_TEXTS, *WRONG]
+WRONG = [*MESSY, *MESSY_TEXTS, *MESSY_PAIRS, *MESSY_DATES]
+ALL = [*PLAIN, *PLAIN_TEXTS, *PLAIN_PAIRS, *PLAIN_DATES, *WRONG]
 NAMES = [each.name for each in ALL]
 MENDED = [each for each in WRONG if each.settings]
 
@@ -27,71 +26,6 @@ every_mended_table = pytest.mark.parametrize("table", MENDED, ids=lambda each: e
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def write(table: Messy) -> None:
-    for name, text in (("labeled.csv", table.labeled()), ("pool.csv", table.pool())):
-        with open(name, "w", encoding="utf-8") as file:  # noqa: PTH123 - as everybody does
-            file.write(text)
-
-
-def said_by(work: Callable[[], Any]) -> list[str]:
-    """Return what is warned of, or the error."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            work()
-        except mm.InputError as error:
-            return [str(error)]
-    return [str(each.message) for each in said]
-
-
-def select(**settings: Any) -> mm.Batch:
-    return mm.select(
-        "labeled.csv",
-        "y",
-        "pool.csv",
-        3,
-        preprocess="auto",
-        n_models=2,
-        random_state=0,
-        n_jobs=1,
-        **settings,
-    )
-
-
-def compare(**settings: Any) -> Any:
-    return mm.compare(
-        "labeled.csv",
-        "y",
-        strategies=["margin", "random"],
-        batch_sizes=[4],
-        n_labeled=10,
-        n_draws=2,
-        preprocess="auto",
-        random_state=0,
-        n_jobs=1,
-        **settings,
-    )
-
-
-def begin(**settings: Any) -> mm.Campaign:
-    return mm.Campaign.init(
-        "campaign",
-        labeled="labeled.csv",
-        label_column="y",
-        pool="pool.csv",
-        batch_size=3,
-        n_models=2,
-        preprocess="auto",
-        random_state=0,
-        **settings,
-    )
-
-
-def command(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["minmargin", *line.split()])
-    return run()
 
 
 def said_of(table: Messy, messages: list[str]) -> tuple[int, str]:

@@ -92,7 +92,9 @@ def test_points_that_may_stand_between_thousands_are_asked_about(
         "If it stands between thousands, use --decimal ',' and --thousands '.'; if not, --number c."
     )
     for reading in (MENDED, mm.Reading(number="c"))[: 2 if labeled is pool else 1]:
-        assert findings(tmp_path, labeled, pool, delimiter=delimiter, reading=reading) == []
+        left = findings(tmp_path, labeled, pool, delimiter=delimiter, reading=reading)
+        # Small ones and thousands may differ by their unit as well.
+        assert left == [] if labeled is pool or pool is some_grouped else "same unit" in left[0]
     read = mm.inspect(tmp_path / "labeled.csv", "y", tmp_path / "pool.csv", reading=MENDED)
     (column,) = [each for each in read.columns if each.column.name == "c"]
     assert column.column.kind == "number"

@@ -93,7 +93,8 @@ def test_a_class_label_of_minus_one_is_no_label(labeled, pool):
         lambda row, at: {"label": -1 if at in {4, 9} else row["label"]}, with_indices=True
     )
     with pytest.warns(
-        mm.DataWarning, match=f"^2 of {len(labeled)} labeled rows have no label, and are left out.$"
+        mm.DataWarning,
+        match=f"^2 of {len(labeled)} labeled rows have no label in column 'label', such as row 4, so",
     ):
         batch = pick(unlabeled, pool)
     assert batch.manifest["labeled"]["rows"] == len(labeled) - 2

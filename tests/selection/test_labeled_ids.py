@@ -93,6 +93,7 @@ def test_excluded_ids_that_the_pool_lacks_are_warned_of_beside_labeled_ones() ->
     [
         (lambda each: each.removeprefix("r").lstrip("0") or "0", "'0' and '000'"),
         (lambda each: str(int(each[1:])) + ".0", "'0.0' and '000'"),
+        (lambda each: " " + each.removeprefix("r"), "' 000' and '000'"),
         (lambda each: each.removeprefix("r") + " ", "'000 ' and '000'"),
     ],
 )
@@ -103,7 +104,7 @@ def test_ids_that_are_spelled_in_two_ways_are_warned_of(respell, shown) -> None:
     (warning,) = said
     assert str(warning.message) == (
         f"50 labeled rows are in the pool under another spelling of their id in column 'id', such as {shown}: with "
-        "zeros, blanks or '.0', or without. They are not known as labeled, and may be picked. Write ids alike in both."
+        "other zeros, blanks or capitals. They are not known as labeled, and may be picked. Write ids alike in both."
     )
 
 
@@ -112,3 +113,99 @@ def test_ids_that_are_alike_but_for_zeros_may_be_two_ids() -> None:
     table = TABLE.assign(id=ids)
     batch = pick(table[:50].assign(y=LABELED.y), table)
     assert batch.manifest["excluded"] == {"asked": 0, "rows": 50, "labeled_ids": 50}
+
+
+# In files, where ids are texts
+
+
+def in_files(respell: Any, ids: Any = range(200)) -> None:
+    """Write the labeled set with respelled ids, and the pool, as CSV files."""
+    numbered = TABLE.assign(id=list(ids))
+    numbered[:50].assign(y=LABELED.y, id=numbered.id[:50].map(respell)).to_csv("labeled.csv", index=False)
+    numbered.to_csv("pool.csv", index=False)
+
+
+def begin(**settings: Any) -> mm.Campaign:
+    return mm.Campaign.init(
+        "campaign",
+        labeled="labeled.csv",
+        label_column="y",
+        pool="pool.csv",
+        batch_size=20,
+        id_column="id",
+        n_models=3,
+        random_state=0,
+        **settings,
+    )
+
+
+@pytest.fixture
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize(("of_labeled", "of_pool"), [("{}.0", "{}"), ("{}", "{}.0"), ("{}.00", "{}.0")])
+def test_whole_numbers_are_the_same_ids_with_point_zero_and_without(of_labeled: str, of_pool: str) -> None:
+    in_files(lambda each: of_labeled.format(each.split(".")[0]), map(of_pool.format, range(200)))
+    batch = pick("labeled.csv", "pool.csv")
+    assert batch.rows.tolist() == pick().rows.tolist()
+    assert batch.manifest["excluded"] == {"asked": 0, "rows": 50, "labeled_ids": 50}
+    assert pick("labeled.csv", pd.read_csv("pool.csv")).rows.tolist() == batch.rows.tolist()
+    assert not {*begin().next().rows.tolist()} & {*range(50)}
+    excluded = pick(exclude=Path("labeled.csv"), pool="pool.csv", keep_labeled=True)
+    assert excluded.rows.tolist() == batch.rows.tolist()
+    found = mm.inspect("labeled.csv", "y", "pool.csv", id_column="id")
+    assert found.findings == ()
+    assert found.title == (
+        "50 labeled rows (yes 27, no 23) and 200 rows of the pool. 50 rows of the pool have the id of a labeled row, "
+        "and are not picked again."
+    )
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.parametrize(
+    ("respell", "form", "shown"),
+    [
+        (lambda each: f" {each}", "{}", "' 0' and '0'"),
+        (lambda each: f"{each} ", "{}", "'0 ' and '0'"),
+        (lambda each: f"00{each}", "{}", "'000' and '0'"),
+        (str.upper, "a{}", "'A0' and 'a0'"),
+        (lambda each: each if int(each[1:]) < 40 else each.upper(), "a{}", "'A40' and 'a40'"),
+    ],
+)
+def test_ids_in_files_that_are_spelled_in_two_ways_are_warned_of(respell: Any, form: str, shown: str) -> None:
+    in_files(lambda each: respell(str(each)), [form.format(i) for i in range(200)])
+    n = 10 if "40" in shown else 50
+    message = (
+        f"{n} labeled rows are in the pool under another spelling of their id in column 'id', such as {shown}: with "
+        "other zeros, blanks or capitals. They are not known as labeled, and may be picked. Write ids alike in both."
+    )
+    found = mm.inspect("labeled.csv", "y", "pool.csv", id_column="id")
+    assert [each.message for each in found.findings] == [message]
+    for work in (lambda: pick("labeled.csv", "pool.csv"), begin):
+        with pytest.warns(mm.DataWarning) as said:
+            work()
+        assert [str(each.message) for each in said] == [message]
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_inspect_and_campaigns_say_how_many_rows_are_labeled_already() -> None:
+    in_files(str)
+    told: list[mm.Inspection] = []
+    begin(inspected=told.append)
+    told.append(mm.inspect("labeled.csv", "y", "pool.csv", id_column="id"))
+    pick("labeled.csv", "pool.csv", inspected=told.append)
+    assert [each.n_labeled_in_pool for each in told] == [50, 50, 50]
+    pick("labeled.csv", "pool.csv", inspected=told.append, keep_labeled=True)
+    assert told[-1].n_labeled_in_pool == 0
+
+
+def test_inspect_says_that_ids_cannot_be_compared() -> None:
+    found = mm.inspect(LABELED.assign(id=RNG.normal(size=50)), "y", TABLE, id_column="id")
+    assert [each.message for each in found.findings] == [
+        (
+            "The ids of the labeled set in column 'id' cannot be compared with what names the pool's rows, so a row "
+            "that is labeled may be picked again. Give both ids of one type, or use keep_labeled=True."
+        )
+    ]

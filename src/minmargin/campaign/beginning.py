@@ -23,10 +23,10 @@ from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.data.schema import missing_column
-from minmargin.errors import InputError, listing
+from minmargin.errors import InputError, listing, warn
 from minmargin.files import LOCK, locked_folder, make_folder
 from minmargin.inspection import Inspection, Table, look_at
-from minmargin.labels import is_no_label, warn_of_left_out
+from minmargin.labels import is_no_label, left_out
 from minmargin.learners.reference import is_in_current_folder, is_reference
 from minmargin.partly_labeled import find_labeled
 from minmargin.pools import (
@@ -146,7 +146,7 @@ def without_unlabeled(
     places = np.flatnonzero([not is_no_label(label) or label in classes for label in labels])
     if len(places) in {0, len(labels)}:
         return first
-    warn_of_left_out(len(labels) - len(places), len(labels))
+    warn(left_out(sorted({*range(len(labels))}.difference(places.tolist())), len(labels), label_column))
     return _part_of(rows, first.source, id_column, places)
 
 
@@ -194,8 +194,9 @@ def checked_beginning(
         label_kind=label_kind,
         held_out=held_out is not None,
     )
+    initial = _with_ids(first, labeled, settings)
     inspection = look_at(
-        Table.of(known, training.intake),
+        Table.of(known, training.intake, ids=_ids_of(initial, settings.id_column)),
         pool._replace(one_table=labeled.one_table),
         settings.read_as,
         id_column=settings.id_column,
@@ -217,7 +218,7 @@ def checked_beginning(
         others = _with_ids(rows, held_out, settings)
     _check_kind(classes, "classes", label_kind)
     names = [*_sorted_texts(met, label_kind), *(str(to_text(each, label_kind)) for each in classes)]
-    return Beginning(settings, _with_ids(first, labeled, settings), others, tuple(dict.fromkeys(names)))
+    return Beginning(settings, initial, others, tuple(dict.fromkeys(names)))
 
 
 def check_rounds(settings: Settings, folder: Path, training: Training) -> MatchedPool:
@@ -334,6 +335,10 @@ def _with_ids(rows: pa.Table, labeled: LabeledRows, settings: Settings) -> pa.Ta
     if name is None or name not in labeled.rows.column_names:
         return rows
     return rows.append_column(name, read_ids(labeled.rows, labeled.source, name, settings.id_kind))
+
+
+def _ids_of(initial: pa.Table, id_column: str | None) -> Callable[[], pa.ChunkedArray] | None:
+    return (lambda: initial[id_column]) if id_column in initial.column_names else None
 
 
 def _refuse_pool_around(pool: Sequence[str | Path], folder: Path) -> None:

@@ -24,7 +24,10 @@ _FLAGS: dict[str, tuple[Any, Any]] = {
     "number": (_columns("Columns to read as numbers."), None),
     "category": (_columns("Columns whose values are names, also if these are numbers, such as codes."), None),
     "text": (_columns("Columns of free text, which only --learner text reads."), None),
-    "date": (_columns("Columns of dates; NAME=%d/%m/%Y gives the form."), None),
+    "date": (
+        _columns("Columns of dates; NAME=%d/%m/%Y gives the form, as do unix, unix-ms and excel."),
+        None,
+    ),
     "drop": (_columns("Columns that are no features."), None),
     "decimal": (Annotated[str, typer.Option(help="What comes before decimals in numbers: . or ,")], "."),
     "thousands": (Annotated[str, typer.Option(help="What may stand between thousands in numbers.")], ""),

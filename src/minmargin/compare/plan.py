@@ -211,7 +211,12 @@ def read_table(
     partly = PartlyLabeled.if_so(X, y, **how)
     table = LabeledSet.of(X, y, **how) if partly is None else partly.labeled
     if partly is not None:
-        warn(f"{partly.n_unlabeled:,} of {partly.n_rows:,} rows have no label, and are left out.")
+        column = f" in column {y!r}" if isinstance(y, str) else ""
+        first = int(np.setdiff1d(np.arange(partly.n_rows), partly.places)[0])
+        warn(
+            f"{partly.n_unlabeled:,} of {partly.n_rows:,} rows have no label{column}, such as row {first:,}, so they "
+            "are left out: picks are judged by labels."
+        )
     if id_column is not None:
         _check_id_column(id_column, table)
     return table

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from minmargin.data.dates import COUNTED, forms_of, moments_counted
 from minmargin.errors import InputError
 
 #: What a column may be read as. A category is one of a few values, a text is read word by word.
@@ -42,6 +43,18 @@ MISSING_MARKS = frozenset(
         "(blank)",
         "(null)",
         "\\n",
+        # What spreadsheets show for a formula without a value, in English and in German.
+        "#n/v",
+        "#nv",
+        "#null!",
+        "#num!",
+        "#zahl!",
+        "#name?",
+        "#value!",
+        "#wert!",
+        "#ref!",
+        "#bezug!",
+        "#div/0!",
     }
 )
 
@@ -102,7 +115,7 @@ class Conversion:
     Attributes:
         to: what they are read as.
         marks: in the texts that they are.
-        date_format: of dates that are texts: ISO, or as for `datetime.strptime`.
+        date_format: of dates that are texts: ISO, or as for `datetime.strptime`; or of numbers that count time.
     """
 
     to: Purpose
@@ -115,8 +128,16 @@ class Conversion:
         wrong = pc.and_(pc.is_null(read), pc.is_valid(left)).to_numpy()
         if wrong.any():
             place = int(wrong.argmax())
+            value = values[place].as_py()
+            texts = [(value.strip(), 1)] if self.to == "date" and isinstance(value, str) else []
+            other = [form for form in forms_of(texts) if form != self.date_format]
+            if other:
+                raise InputError(
+                    f"{where(place)} holds {value!r}, which is no {self._wanted()}, but one of the form "
+                    f"{' or '.join(other)}. Write dates in one form, in the labeled set and in the pool."
+                )
             raise InputError(
-                f"{where(place)} holds {values[place].as_py()!r}, which is no {self._wanted()}. "
+                f"{where(place)} holds {value!r}, which is no {self._wanted()}. "
                 "Mend it, or declare what it stands for with missing=[...]."
             )
         return read
@@ -146,6 +167,8 @@ class Conversion:
             return left, left
         trimmed = pc.utf8_trim_whitespace(texts)
         left = self._without_missing(trimmed, trimmed, NO_NUMBERS)
+        if self.to == "date" and self.date_format in COUNTED:
+            return moments_counted(_numbers(left, self.marks), self.date_format), left
         return (_numbers(left, self.marks) if self.to == "number" else _dates(left, self.date_format)), left
 
     def _without_missing(

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+#: Forms of numbers that count time, each with the microseconds of one, and what is counted from.
+UNIX, UNIX_MS, EXCEL = "unix", "unix-ms", "excel"
+_UNIX_BEGINS, _EXCEL_BEGINS = dt.datetime(1970, 1, 1), dt.datetime(1899, 12, 30)
+COUNTED = {
+    UNIX: (1_000_000, _UNIX_BEGINS),
+    UNIX_MS: (1_000, _UNIX_BEGINS),
+    EXCEL: (86_400_000_000, _EXCEL_BEGINS),
+}
 
 _D, _M, _MON = (
     r"(0?[1-9]|[12]\d|3[01])",
@@ -57,6 +70,25 @@ def _with_times(days: dict[str, str]) -> dict[str, str]:
 TOLD = _with_times(_DAYS)
 #: And of all that are known.
 FORMS = {**TOLD, **_with_times(_OTHER_DAYS), **_TIMES}
+
+
+def counted_from(form: str, moment: dt.datetime) -> float:
+    """Return the number of a form that stands for a moment.
+
+    >>> counted_from("excel", dt.datetime(2024, 1, 31))
+    45322.0
+    """
+    unit, begins = COUNTED[form]
+    return (moment - begins) / dt.timedelta(microseconds=unit)
+
+
+def moments_counted(numbers: pa.ChunkedArray, form: str) -> pa.ChunkedArray:
+    """Return the moments that numbers of a form stand for, to the microsecond; null for those beyond all years."""
+    unit, begins = COUNTED[form]
+    before = (_UNIX_BEGINS - begins) / dt.timedelta(microseconds=unit)
+    counted = pc.round(pc.multiply(pc.subtract(numbers, before), float(unit)))
+    known = pc.less(pc.abs(counted), 2.0**57)  # some 4,500 years
+    return pc.if_else(known, counted, pa.scalar(None, pa.float64())).cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def forms_of(texts: Sequence[tuple[str, int]]) -> list[str]:

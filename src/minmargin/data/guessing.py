@@ -64,24 +64,39 @@ class Written(NamedTuple):
     use: str
 
 
-def guess_marks(texts: Sequence[tuple[str, int]], known: Marks) -> Written | None:
+def guess_marks(texts: Sequence[tuple[str, int]], known: Marks, decimal: str | None = None) -> Written | None:
     """Return how texts are written, if most are numbers with other marks than the known ones; None if not.
 
     >>> guess_marks([("1,5", 3), ("2,25", 1)], Marks())
     Written(example='1,5', use="decimal=','")
+    >>> guess_marks([("1,500", 3)], Marks()).use, guess_marks([("1,500", 3)], Marks(), ",").use
+    ("decimal=',' or thousands=','", "decimal=','")
 
     Args:
         texts: without blanks around them, each with how often it occurs.
         known: the marks by which they were read.
+        decimal: what comes before decimals in other columns of the same file, if that is known.
     """
+    written = _ways_written(texts, known)
+    alike = [marks for marks in written if decimal in {None, marks.decimal}] or written
+    for text, _ in texts:
+        if not re.match(known.number, text) and any(re.match(marks.number, text) for marks in alike):
+            return Written(text, " or ".join(_settings(marks) for marks in _simplest(alike)))
+    return None
+
+
+def decimal_of(texts: Sequence[tuple[str, int]], known: Marks) -> str | None:
+    """Return what comes before decimals in texts, if they are numbers with other marks and leave no doubt of it."""
+    found = {marks.decimal for marks in _ways_written(texts, known)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _ways_written(texts: Sequence[tuple[str, int]], known: Marks) -> list[Marks]:
+    """Return the marks by which most of texts are numbers."""
     ways = [marks for marks in _WRITTEN if marks.decimal == "," or known.decimal == "."]
     read = [share(texts, marks.number) for marks in ways]
     # A value that only some of them read, such as 0,5 or 1.234,5, tells that it is one of these.
-    written = [marks for marks, most in zip(ways, read, strict=True) if most > _MOST and most == max(read)]
-    for text, _ in texts:
-        if not re.match(known.number, text) and any(re.match(marks.number, text) for marks in written):
-            return Written(text, " or ".join(_settings(marks) for marks in _simplest(written)))
-    return None
+    return [marks for marks, most in zip(ways, read, strict=True) if most > _MOST and most == max(read)]
 
 
 def share(texts: Sequence[tuple[str, int]], pattern: str) -> float:

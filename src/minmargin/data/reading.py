@@ -36,8 +36,9 @@ class Reading:
         number: columns of numbers, which may be texts.
         category: columns whose values are names, also if these are numbers, such as codes.
         text: columns of free text. Only `learner="text"` reads them; others leave them out.
-        date: columns of dates; a mapping gives the form of each, as for `datetime.strptime`. With `preprocess="auto"`,
-            year, month, weekday, hour and the days passed become features.
+        date: columns of dates; a mapping gives the form of each, as for `datetime.strptime`, or says what numbers
+            count: "unix" and "unix-ms" seconds and milliseconds since 1970, "excel" days since 1900. With
+            `preprocess="auto"`, year, month, weekday, hour and the days passed become features.
         drop: columns that are no features.
         decimal: what comes before decimals in numbers that are texts: "." or ",".
         thousands: what may stand between groups of three digits in them.
@@ -122,9 +123,14 @@ class Reading:
         if not self.marks.missing:
             return values.to_native()
         marks = set(self.marks.missing)
-        return [
-            None if isinstance(each, str) and each.strip() in marks else each for each in values.to_list()
-        ]
+        numbers = {float(each) for each in marks if re.fullmatch(Marks().number, each)}
+
+        def is_none(label: Any) -> bool:
+            if isinstance(label, str):
+                return label.strip() in marks
+            return isinstance(label, (int, float)) and not isinstance(label, bool) and label in numbers
+
+        return [None if is_none(each) else each for each in values.to_list()]
 
     def only(self, columns: Container[str]) -> Reading:
         """Return what is said of these columns, as features, and the marks."""

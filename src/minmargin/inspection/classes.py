@@ -6,7 +6,7 @@ from minmargin.errors import listing, nearest
 from minmargin.inspection.findings import Finding
 
 _MANY = 10  # rows of a class
-_NO_CLASSES = {"None", "missing", "unlabeled", "unlabelled", "not labeled", "undefined"}
+_NO_CLASSES = {"None", "none", "missing", "unlabeled", "unlabelled", "not labeled", "undefined"}
 
 
 def find_in_classes(counts: dict[str, int]) -> list[Finding]:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from minmargin.data.guessing import tell_nothing
 from minmargin.errors import listing
+from minmargin.inspection.dates import dates_as_numbers
+from minmargin.inspection.pairs import gone_from_the_pool, missing_in_one, of_another_time, unknown_categories
 from minmargin.inspection.points import points_between_thousands
 from minmargin.inspection.profiles import Seen
 from minmargin.inspection.texts import (
@@ -20,12 +22,11 @@ from minmargin.inspection.texts import (
     marks_among_categories,
     numbers_as_texts,
     numbers_but_for_some,
+    with_decimals,
 )
+from minmargin.inspection.units import other_units
 
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
-_MOST = 0.9  # of the values: the others are typing errors
-_FEW_LEVELS = 20  # of a column whose categories may be written in short elsewhere
-_MANY_DEVIATIONS = 5.0
 _MANY_COLUMNS = 3  # with the same fault: more messages than these, and nobody reads the others
 _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
@@ -108,89 +109,6 @@ def _quoted_formulas(seen: Seen) -> Iterator[str]:
             return
 
 
-def _unknown_categories(seen: Seen) -> Iterator[str]:
-    """Categories of the pool that the labeled set does not have."""
-    if (
-        seen.pool is None
-        or seen.column.kind != "text"
-        or seen.pool.n_known < _FEW_ROWS
-        or not seen.labeled.levels
-    ):
-        return
-    if seen.labeled.n_different > _MOST * seen.labeled.n_known:  # free text, or ids
-        return
-    known = {text for text, _ in seen.labeled.levels}
-    strange = [(text, n) for text, n in seen.pool.levels if text not in known]
-    n_strange = sum(n for _, n in strange)
-    if n_strange * 2 <= seen.pool.n_known:
-        return
-    alike = _alike([text for text, _ in strange], sorted(known))
-    example = f"{alike[0]!r} where that has {alike[1]!r}" if alike else f"{strange[0][0]!r}"
-    mend = "Spell them alike in both" if alike else "Look whether both have the same columns"
-    yield (
-        f"Column {seen.name!r}: {n_strange:,} of {seen.pool.n_known:,} values in the pool are categories that the "
-        f"labeled set does not have, such as {example}, so they tell nothing. {mend}, or use "
-        f"drop=[{seen.name!r}]."
-    )
-
-
-def _alike(strange: list[str], known: list[str]) -> tuple[str, str] | None:
-    """Return an unknown category and a known one that is the same in other letters, or both at length and in short."""
-    folded = {text.strip().casefold(): text for text in known}
-    for text in strange:
-        if (same := folded.get(text.strip().casefold())) is not None:
-            return text, same
-    if len(strange) > _FEW_LEVELS or len(known) > _FEW_LEVELS:
-        return None
-    pairs = {
-        text: [other for key, other in folded.items() if _is_short_for(text.strip().casefold(), key)]
-        for text in strange
-    }
-    if all(len(others) == 1 for others in pairs.values()):
-        return strange[0], pairs[strange[0]][0]
-    return None
-
-
-def _is_short_for(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
-
-
-def _gone_from_the_pool(seen: Seen) -> Iterator[str]:
-    """A feature that has no value, or only one, in the pool."""
-    labeled, pool = seen.labeled, seen.pool
-    if pool is None or pool.n_rows < _FEW_ROWS or not labeled.n_known or pool.kind == "embedding":
-        return
-    if not pool.n_known:
-        yield (
-            f"Column {seen.name!r} has no value in any row of the pool, and {labeled.n_known:,} in the labeled set. "
-            f"Look whether it was written, or use drop=[{seen.name!r}]."
-        )
-    elif pool.n_different == 1 and labeled.n_different > 1 and pool.n_known == pool.n_rows:
-        value = pool.levels[0][0] if pool.levels else None if pool.numbers is None else pool.numbers.lowest
-        yield (
-            f"Column {seen.name!r} is {value!r} in each row of the pool, and has {labeled.n_different:,} values in "
-            f"the labeled set. Look whether both were made alike, or use drop=[{seen.name!r}]."
-        )
-
-
-def _shifted(seen: Seen) -> Iterator[str]:
-    """Numbers of another size in the pool: another unit, most likely."""
-    here, there = seen.labeled.numbers, None if seen.pool is None else seen.pool.numbers
-    if (
-        here is None
-        or there is None
-        or min(seen.labeled.n_known, seen.pool.n_known if seen.pool else 0) < _FEW_ROWS
-    ):
-        return
-    off = abs(here.mean - there.mean)
-    if off > _MANY_DEVIATIONS * max(here.deviation, there.deviation) > 0:
-        yield (
-            f"Column {seen.name!r} is about {there.mean:.3g} in the pool and {here.mean:.3g} in the labeled set, "
-            f"{off / max(here.deviation, there.deviation):.0f} standard deviations apart. Look whether both are in the "
-            f"same unit, or use drop=[{seen.name!r}]."
-        )
-
-
 def _different_in_every_row(seen: Seen) -> Iterator[str]:
     """Texts that no two rows have in common: ids, or free text."""
     if seen.column.kind != "text" or seen.column.is_free_text:
@@ -208,12 +126,15 @@ RULES: tuple[Callable[[Seen], Iterator[str]], ...] = (
     numbers_but_for_some,
     dates_as_texts,
     points_between_thousands,
+    dates_as_numbers,
     _looks_like_an_id,
     _stands_for_missing,
     _quoted_formulas,
-    _unknown_categories,
-    _gone_from_the_pool,
-    _shifted,
+    unknown_categories,
+    gone_from_the_pool,
+    missing_in_one,
+    other_units,
+    of_another_time,
     marks_among_categories,
     _different_in_every_row,
 )
@@ -225,7 +146,7 @@ def find(columns: Sequence[Seen]) -> list[Finding]:
     Where many have the same fault and are mended alike, it is told once, of the first, with the names of the others.
     """
     found: dict[tuple[object, str], list[tuple[str, str]]] = {}
-    for seen in columns:
+    for seen in with_decimals(columns):
         said = next(((rule, message) for rule in RULES for message in rule(seen)), None)
         if said is not None:
             rule, message = said

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
+import pyarrow as pa
 
 from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
-from minmargin.data.objects import check_one_type_each, chunks_of, chunks_or_texts, how_to_derive, mixes_types
+from minmargin.data.objects import check_one_type_each, chunks_of, how_to_derive, mixes_types
 from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Frame, Rows, count_rows
 from minmargin.data.schema import Column
 from minmargin.data.thousands import Points
 from minmargin.inspection.classes import find_in_classes
 from minmargin.inspection.findings import Finding, find
-from minmargin.inspection.ids import read_ids, repeated_ids, respelled_ids
+from minmargin.inspection.ids import compare_ids, given_ids, read_ids, repeated_ids
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
 from minmargin.inspection.points import points_of_labeled, points_of_pool
 from minmargin.inspection.profiles import Profile, Seen, profile_of
@@ -54,7 +55,7 @@ def inspect(
         id_column: the column that identifies a row.
         reading: how columns are to be read, where their types do not tell it.
     """
-    partly = None
+    partly, said = None, list[str]()
     named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
     not_features = [name for name in named if name is not None]
     if y is None:
@@ -63,7 +64,8 @@ def inspect(
     else:
         how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
         partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
-        table = Table.of(LabeledSet.of(X, y, **how) if partly is None else partly.labeled)
+        labeled = LabeledSet.of(X, y, **how, say=said.append) if partly is None else partly.labeled
+        table = Table.of(labeled, ids=given_ids(X, labeled.rows, id_column, labeled.left_out))
     if table.columns is not None:
         names = [column.name for column in table.columns]
         check_one_type_each(cast("Frame", table.rows), names, "the labeled set")
@@ -77,25 +79,46 @@ def inspect(
         if partly is not None:
             matched = partly.leave_out_labeled(matched, 1)
     seen = look_at(table, matched, reading, id_column=id_column, unused=named)
-    # Who selects meets these as errors.
-    return replace(seen, findings=(*_no_features(table.columns or ()), *seen.findings))
+    # Who selects meets these as errors, and is warned of rows that are left out.
+    left_out = [Finding(None, message) for message in said]
+    return replace(seen, findings=(*left_out, *_no_features(table.columns or ()), *seen.findings))
 
 
 class Table(NamedTuple):
-    """Rows, which of their columns are features (None for an array), and how many rows each class has, if known."""
+    """Rows that were read.
+
+    Attributes:
+        rows: the rows.
+        columns: which of their columns are features; None for an array.
+        class_counts: how many rows each class has, if known.
+        ids: reads the ids of the rows, for looking at those of the pool; None if they have none, or are not looked at.
+    """
 
     rows: Rows
     columns: tuple[Column, ...] | None
     class_counts: dict[str, int] | None
+    ids: Callable[[], pa.ChunkedArray] | None = None
 
     @classmethod
-    def of(cls, labeled: LabeledSet, intake: Intake | None = None) -> Table:
+    def of(
+        cls,
+        labeled: LabeledSet,
+        intake: Intake | None = None,
+        *,
+        ids: Callable[[], pa.ChunkedArray] | None = None,
+    ) -> Table:
         """Return a labeled set as a table: of its columns those that a learner takes as numbers and categories."""
         counts = dict(zip(map(str, labeled.classes.tolist()), labeled.counts.tolist(), strict=True))
         if intake is None:
-            return cls(labeled.rows, labeled.columns, counts)
+            return cls(labeled.rows, labeled.columns, counts, ids)
         # Others read words, or have ways of their own: nobody knows what would be wrong for them.
-        return cls(labeled.rows, intake.columns if intake.form in {"table", "matrix"} else None, counts)
+        if intake.columns is None or intake.form not in {"table", "matrix"}:
+            return cls(labeled.rows, None, counts, ids)
+        # No learner takes what has no value; that the pool may have one is to be said.
+        empty = [
+            each for each in labeled.columns or () if each.kind == "empty" and each not in intake.columns
+        ]
+        return cls(labeled.rows, (*intake.columns, *empty), counts, ids)
 
 
 def look_at(
@@ -117,7 +140,7 @@ def look_at(
             column,
             _use(column),
             _profile(column, cast("Frame", table.rows), "Labeled"),
-            None if sample is None or column.name not in sample.columns else _profile(column, sample, "Pool"),
+            _pool_profile(column, matched, sample),
         )
         for column in table.columns or ()
     ]
@@ -143,6 +166,7 @@ def look_at(
             for each in features
         ]
     )
+    n_labeled_there, wrong_ids = _look_at_ids(table, matched, id_column)
     n_pool = None if matched is None else _n_candidates(matched)
     n_looked_at = 0 if sample is None else count_rows(sample)
     return Inspection(
@@ -151,7 +175,8 @@ def look_at(
         count_rows(table.rows),
         n_pool,
         n_looked_at if n_pool is None else min(n_looked_at, n_pool),
-        (*find_in_classes(table.class_counts or {}), *_wrong_ids(table, matched, id_column), *wrong),
+        (*find_in_classes(table.class_counts or {}), *wrong_ids, *wrong),
+        n_labeled_there,
     )
 
 
@@ -196,17 +221,18 @@ def _other_columns(rows: Rows, features: Container[str], reading: Reading | None
     return [*read, *strange]
 
 
-def _wrong_ids(table: Table, matched: MatchedPool | None, id_column: str | None) -> list[Finding]:
-    """Return findings on ids, where not too many have to be read for it."""
+def _look_at_ids(
+    table: Table, matched: MatchedPool | None, id_column: str | None
+) -> tuple[int, list[Finding]]:
+    """Return how many rows of the pool are labeled, and findings on ids, where not too many have to be read for it."""
     ids = read_ids(matched, id_column)
     if ids is None or matched is None or id_column is None:
-        return []
+        return 0, []
     found = repeated_ids(ids, id_column)
-    has_ids = isinstance(table.rows, nw.DataFrame) and id_column in table.rows.columns
-    # One table spells its ids in one way, and ids that are numbers are compared as numbers.
-    if has_ids and matched.one_table is None and is_text(ids.type):
-        found += respelled_ids(ids, chunks_or_texts(cast("Frame", table.rows)[id_column]), id_column)
-    return found
+    if table.ids is None or matched.one_table is not None:  # one table spells its ids in one way
+        return 0, found
+    n_labeled, respelled = compare_ids(ids, table.ids(), matched, id_column)
+    return n_labeled, [*found, *respelled]
 
 
 def _no_features(columns: Iterable[Column]) -> list[Finding]:
@@ -225,6 +251,22 @@ def _no_features(columns: Iterable[Column]) -> list[Finding]:
 def _use(column: Column) -> str:
     """Return whether a column is a feature."""
     return {"empty": "no: it has no value", "other": "no: it cannot be read"}.get(column.kind, "yes")
+
+
+def _pool_profile(column: Column, matched: MatchedPool | None, sample: Frame | None) -> Profile | None:
+    """Return what is seen of a column in the pool; of one that has no value in the labeled set, too."""
+    if matched is None or sample is None:
+        return None
+    if column.kind != "empty":
+        return _profile(column, sample, "Pool") if column.name in sample.columns else None
+    found = matched.pool.schema.find(column.name)
+    if found is None or found.kind in {"embedding", "other"}:
+        return None
+    rows = some_rows(matched._replace(kinds={column.name: None}))
+    if rows is None:
+        return None
+    texts = is_text(chunks_of(rows[column.name]).type)
+    return _profile(replace(found, kind="text") if texts else found, rows, "Pool")
 
 
 def _profile(column: Column, rows: Frame, what: str = "") -> Profile:

@@ -9,6 +9,7 @@ from typing import Any
 from minmargin.data.schema import Column
 from minmargin.errors import listing, warn
 from minmargin.inspection.findings import Finding
+from minmargin.inspection.pairs import time_apart, unknown_share
 from minmargin.inspection.profiles import Profile
 from minmargin.tables import html_table, text_table
 
@@ -48,6 +49,11 @@ class ColumnSeen:
             return "text" if self.column.is_free_text else "category"
         return self.column.kind
 
+    @property
+    def unknown(self) -> float:
+        """The share of pool rows whose category no labeled row has."""
+        return 0.0 if self.column.is_free_text else unknown_share(self.labeled, self.pool)
+
 
 @dataclass(frozen=True)
 class Inspection:
@@ -60,6 +66,7 @@ class Inspection:
         n_pool: those of the pool; None if there is none, or only reading it can tell.
         n_looked_at: how many of them were looked at.
         findings: what looks wrong.
+        n_labeled_in_pool: how many rows of the pool have the id of a labeled row, as far as ids were looked at.
     """
 
     columns: tuple[ColumnSeen, ...]
@@ -68,6 +75,7 @@ class Inspection:
     n_pool: int | None
     n_looked_at: int
     findings: tuple[Finding, ...]
+    n_labeled_in_pool: int = 0
 
     @property
     def summary(self) -> str:
@@ -77,12 +85,27 @@ class Inspection:
             group = _PLURALS[seen.kind] if seen.used == "yes" else "No features"
             groups.setdefault(group, []).append(seen.column.name)
         told = [f"{group}: {listing(names, most=6)}" for group, names in groups.items()]
-        return " ".join(f"{each}." for each in [f"Read {self._rows()}", *told])
+        unknown = [
+            f"{seen.column.name!r} ({_percent(seen.unknown)} of the pool)"
+            for seen in self.columns
+            if seen.unknown
+        ]
+        if unknown:
+            more = f" and {len(unknown) - 4:,} more" if len(unknown) > 4 else ""
+            told.append(f"With values that no labeled row has: {', '.join(unknown[:4])}{more}")
+        return " ".join([f"Read {self.title}", *(f"{each}." for each in told)])
 
     @property
     def title(self) -> str:
-        """How many rows of what were read."""
-        return f"{self._rows()}."
+        """How many rows of what were read, and how many of the pool are labeled already."""
+        return " ".join([f"{self._rows()}.", *self._labeled_already()])
+
+    def _labeled_already(self) -> list[str]:
+        n = self.n_labeled_in_pool
+        if not n:
+            return []
+        have = "1 row of the pool has" if n == 1 else f"{n:,} rows of the pool have"
+        return [f"{have} the id of a labeled row, and {'is' if n == 1 else 'are'} not picked again."]
 
     def _rows(self) -> str:
         text = f"{self.n_labeled:,} rows" if self.class_counts is None else f"{self.n_labeled:,} labeled rows"
@@ -107,7 +130,7 @@ class Inspection:
                 seen.kind,
                 _missing(seen.labeled or seen.pool),
                 _values(seen.labeled),
-                _values(seen.pool),
+                _in_pool(seen),
                 seen.used,
             )
             for seen in self.columns
@@ -122,7 +145,7 @@ class Inspection:
         from html import escape  # noqa: PLC0415 - for notebooks only
 
         wrong = "".join(f"<li>{escape(finding.message)}</li>" for finding in self.findings)
-        return f"<p>{escape(self._rows())}</p>{html_table(HEADINGS, self.rows())}" + (
+        return f"<p>{escape(self.title)}</p>{html_table(HEADINGS, self.rows())}" + (
             wrong and f"<ul>{wrong}</ul>"
         )
 
@@ -138,8 +161,17 @@ class Inspection:
             "labeled_rows": self.n_labeled,
             "pool_rows": self.n_pool,
             "pool_rows_looked_at": self.n_looked_at,
+            "pool_rows_labeled": self.n_labeled_in_pool,
             "class_counts": self.class_counts,
-            "columns": [dict(zip(_KEYS, row, strict=True)) for row in self.rows()],
+            "columns": [
+                {
+                    **dict(zip(_KEYS, row, strict=True)),
+                    "pool_values": _values(seen.pool),
+                    "missing_in_pool": _missing(seen.pool),
+                    "unknown_in_pool": _percent(seen.unknown),
+                }
+                for seen, row in zip(self.columns, self.rows(), strict=True)
+            ],
             "findings": [finding._asdict() for finding in self.findings],
         }
 
@@ -158,9 +190,19 @@ _KEYS = ("name", "read_as", "missing", "labeled_values", "pool_values", "used")
 
 
 def _missing(profile: Profile | None) -> str:
-    if profile is None or not profile.n_missing:
-        return ""
-    return f"{profile.n_missing / profile.n_rows:.1%}"
+    return "" if profile is None else _percent(profile.n_missing / max(profile.n_rows, 1))
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share else ""
+
+
+def _in_pool(seen: ColumnSeen) -> str:
+    """Return what the pool has in a column, and what sets it apart from the labeled set."""
+    missing, unknown = _missing(seen.pool), _percent(seen.unknown)
+    apart = time_apart(seen.labeled, seen.pool)
+    told = [unknown and f"{unknown} unknown", apart and f"all {apart}", missing and f"{missing} missing"]
+    return "; ".join(filter(None, [_values(seen.pool), ", ".join(filter(None, told))]))
 
 
 def _values(profile: Profile | None) -> str:

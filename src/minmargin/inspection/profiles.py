@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from minmargin.data.conversion import Marks, as_text, moments_of
 from minmargin.data.schema import Column, Kind
 from minmargin.data.thousands import Points
 
 _MOST_LEVELS = 10_000
+_FEW_SIZES = 10  # numbers beside zero
 
 
 class Numbers(NamedTuple):
     """What is seen of numbers.
 
-    The extremes, each with how often it occurs and the value next to it; mean and spread; whether all are whole, and
-    whether they lie evenly apart.
+    The extremes, each with how often it occurs and the value next to it; percentiles of the values, and of their sizes
+    without signs and zeros, if there are enough; whether half of them are zero; whether all are whole, and whether they
+    lie evenly apart.
     """
 
     lowest: float
@@ -29,8 +34,9 @@ class Numbers(NamedTuple):
     highest: float
     n_highest: int
     next_highest: float
-    mean: float
-    deviation: float
+    percentiles: tuple[float, ...]
+    sizes: tuple[float, ...]
+    mostly_zero: bool
     whole: bool
     even: bool
 
@@ -74,6 +80,7 @@ class Seen(NamedTuple):
         pool: and in the pool.
         declared: whether the caller has said what it is: then nobody guesses.
         points: of numbers whose points may stand between thousands, what is known of them, and where.
+        decimals: what comes before decimals in the labeled set and in the pool, as far as other columns tell it.
     """
 
     column: Column
@@ -81,6 +88,7 @@ class Seen(NamedTuple):
     pool: Profile | None
     declared: bool = False
     points: tuple[tuple[str, Points], ...] = ()
+    decimals: Mapping[str, str] = MappingProxyType({})
 
     @property
     def name(self) -> str:
@@ -116,8 +124,7 @@ def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
     if not len(known):
         return Profile(name, "number", len(floats), n_missing, 0)
     different, counts = np.unique(known, return_counts=True)
-    with np.errstate(over="ignore"):  # of numbers whose squares are beyond all bounds
-        mean, deviation = float(known.mean()), float(known.std())
+    sizes = np.abs(known[known != 0])
     numbers = Numbers(
         float(different[0]),
         int(counts[0]),
@@ -125,12 +132,18 @@ def _of_numbers(name: str, values: pa.ChunkedArray) -> Profile:
         float(different[-1]),
         int(counts[-1]),
         float(different[max(len(different) - 2, 0)]),
-        mean,
-        deviation,
+        _percentiles(known),
+        _percentiles(sizes) if len(sizes) >= _FEW_SIZES else (),
+        len(sizes) * 2 <= len(known),
         bool((different == np.floor(different)).all()),
         len(different) > 2 and bool((np.diff(different) == different[1] - different[0]).all()),
     )
     return Profile(name, "number", len(floats), n_missing, len(different), numbers)
+
+
+def _percentiles(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return the percentiles from 0 to 100, each one of the values: numbers may be as large as any."""
+    return tuple(np.percentile(values, np.arange(101), method="inverted_cdf").tolist())
 
 
 def _of_texts(name: str, values: pa.ChunkedArray) -> Profile:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from minmargin.data.conversion import NO_NUMBERS, PADDED, Marks, missing_marks
 from minmargin.data.dates import TOLD, forms_of
-from minmargin.data.guessing import guess_marks, share
+from minmargin.data.guessing import decimal_of, guess_marks, share
 from minmargin.data.thousands import points_in
 from minmargin.errors import listing
 from minmargin.inspection.profiles import Seen
@@ -59,7 +59,7 @@ def numbers_as_texts(seen: Seen) -> Iterator[str]:
         values, read = texts.values, f"Column {seen.name!r} of {texts.where} is read as a category, and"
         n_values, n_texts = _count(values), _count(texts.every)
         n_like = f"its {n_texts:,}" if n_values == n_texts else f"{n_values:,} of its {n_texts:,}"
-        written = guess_marks(values, seen.marks)
+        written = guess_marks(values, seen.marks, seen.decimals.get(texts.where))
         if written is not None:
             use = texts.and_missing(written.use)
             yield f"{read} {n_like} values look like numbers, such as {written.example!r}. If they are, use {use}."
@@ -97,6 +97,19 @@ def numbers_as_texts(seen: Seen) -> Iterator[str]:
                 f"comma, such as {comma!r}. Write all in one way, or use drop=[{seen.name!r}]."
             )
             return
+
+
+def with_decimals(columns: Sequence[Seen]) -> list[Seen]:
+    """Return columns with what comes before decimals in the texts of each file, as far as all that tell it agree."""
+    found: dict[str, set[str]] = {}
+    for seen in columns:
+        for texts in _texts(seen):
+            others = [text for text in texts.values if not re.match(seen.marks.number, text[0])]
+            decimal = decimal_of(texts.values, seen.marks) if others else None
+            if decimal is not None:
+                found.setdefault(texts.where, set()).add(decimal)
+    settled = {where: marks.pop() for where, marks in found.items() if len(marks) == 1}
+    return [seen._replace(decimals=settled) for seen in columns]
 
 
 def numbers_but_for_some(seen: Seen) -> Iterator[str]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from minmargin.data.ids import without_point_zero
 from minmargin.data.objects import chunks_of, chunks_or_texts
 from minmargin.data.rows import Block, Frame, count_rows
 from minmargin.data.schema import Column, Kind
@@ -142,7 +143,7 @@ class Exclusion:
                 return np.flatnonzero(np.isin(block.scattered, rows))
             start, stop = np.searchsorted(rows, [block.first_row, block.first_row + count_rows(block.data)])
             return cast("NDArray[np.intp]", rows[start:stop] - block.first_row)
-        ids = _to_arrow(cast("Frame", block.data)[self.column])
+        ids = _to_arrow(chunks_or_texts(cast("Frame", block.data)[self.column]))  # as a batch has them
         out = self._are_out(ids)
         if out.any():
             self._met.append(ids.filter(pa.array(out)).unique())
@@ -186,6 +187,10 @@ class Exclusion:
             return expected.filter(pc.invert(pc.is_in(expected, value_set=met)))
         except _CONVERSION_ERRORS:
             return None
+
+    def count(self, ids: pa.ChunkedArray) -> int:
+        """Return how many of these ids are out."""
+        return int(self._are_out(_to_arrow(ids)).sum())
 
     def fingerprint(self) -> str:
         """Return a hash of all that is out."""
@@ -250,7 +255,7 @@ def _values_of(exclude: Any, what: str) -> pa.Array:
             f"exclude has {n_missing:,} missing values, which name no row. Leave them out, or give {what} for all."
         )
     if _is_text(values.type):
-        values = values.cast(pa.large_string())
+        values = without_point_zero(values.cast(pa.large_string()))
     return values.unique()
 
 
@@ -344,14 +349,13 @@ def _are_equal(floats: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(inside & (np.where(inside, floats, 0.0).astype(values.dtype) == values))
 
 
-def _to_arrow(ids: nw.Series[Any]) -> pa.ChunkedArray:
-    values = chunks_or_texts(ids)  # as a batch has them
+def _to_arrow(values: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if pa.types.is_float16(values.type):
         values = _widened(values)
     if _is_text(values.type):
-        values = values.cast(pa.large_string())
+        values = without_point_zero(values.cast(pa.large_string()))
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 

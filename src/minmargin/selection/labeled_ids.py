@@ -12,6 +12,7 @@ from minmargin.batch.excluded import read_excluded
 from minmargin.data.objects import chunks_or_texts
 from minmargin.data.rows import Frame
 from minmargin.errors import InputError, warn
+from minmargin.inspection.ids import not_comparable
 from minmargin.labeled import LabeledSet
 from minmargin.pools import MatchedPool, is_path
 from minmargin.pools.exclusion import Named
@@ -35,10 +36,7 @@ def leave_out_labeled(matched: MatchedPool, X: Any, labeled: LabeledSet, id_colu
         of_labeled = exclusion_of(Named(ids, expected=False), matched, id_column)
         exclusion = of_labeled if asked is None else asked.joined(of_labeled)
     except InputError:
-        warn(
-            f"The ids of the labeled set in column {id_column!r} cannot be compared with what names the pool's rows, "
-            "so a row that is labeled may be picked again. Give both ids of one type, or use keep_labeled=True."
-        )
+        warn(not_comparable(id_column))
         return matched
     n_asked = 0 if asked is None else len(asked)
     return matched._replace(exclusion=exclusion, labeled_ids=(len(of_labeled), n_asked))

@@ -13,7 +13,7 @@ from minmargin.checks import check_count
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
 from minmargin.execution import CHUNK_SIZE, Progress, silent
-from minmargin.inspection import Inspection, Table, look_at
+from minmargin.inspection import Inspection, Table, given_ids, look_at
 from minmargin.labeled import LabeledSet
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import check_batch_size, match_pool
@@ -165,7 +165,9 @@ def select(
     size = check_batch_size(batch_size, matched)
     check_strategy(chosen, n_models, training.learner.name, probabilistic=training.learner.probabilistic)
     chosen.shortlists(size)  # says now if the strategy's own settings do not fit the batch
-    inspection = look_at(Table.of(labeled, training.intake), matched, reading, id_column=id_column)
+    left_out = matched.labeled_ids is not None
+    ids = given_ids(X, labeled.rows, id_column, labeled.left_out) if left_out else None
+    inspection = look_at(Table.of(labeled, training.intake, ids=ids), matched, reading, id_column=id_column)
     if inspected is not None:
         inspected(inspection)
     inspection.warn()
