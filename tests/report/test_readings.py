@@ -46,6 +46,7 @@ def test_the_manifest_has_what_was_declared_and_what_was_said(batch: mm.Batch) -
     assert told.declared == [("categories", "'size'"), ("before decimals", "','")]
     assert told.findings == [each["message"] for each in batch.manifest["inspection"]["findings"]]
     assert ["age", "number", "", "0.5 to 59.5", "0.5 to 59.5", "yes"] in told.columns
+    assert ["level0", "category", "", "low, high", "LOW, HIGH; 100.0% unknown", "yes"] in told.columns
 
 
 def test_in_python_a_page_names_arguments(batch: mm.Batch, tmp_path: Path) -> None:

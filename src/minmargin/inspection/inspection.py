@@ -15,6 +15,8 @@ from minmargin.tables import html_table, text_table
 
 #: Of the table of columns.
 HEADINGS = ("column", "read as", "missing", "values", "in the pool", "used")
+#: What a manifest calls these.
+KEYS = ("name", "read_as", "missing", "labeled_values", "in_pool", "used")
 _SHOWN_LEVELS = 4
 
 #: Why an id is no feature.
@@ -165,7 +167,7 @@ class Inspection:
             "class_counts": self.class_counts,
             "columns": [
                 {
-                    **dict(zip(_KEYS, row, strict=True)),
+                    **dict(zip(KEYS, row, strict=True)),
                     "pool_values": _values(seen.pool),
                     "missing_in_pool": _missing(seen.pool),
                     "unknown_in_pool": _percent(seen.unknown),
@@ -186,7 +188,6 @@ _PLURALS = {
     "empty": "Without any value",
     "other": "Of other types",
 }
-_KEYS = ("name", "read_as", "missing", "labeled_values", "pool_values", "used")
 
 
 def _missing(profile: Profile | None) -> str:

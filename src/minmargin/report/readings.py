@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from minmargin.errors import listing
-from minmargin.inspection.inspection import HEADINGS
+from minmargin.inspection.inspection import HEADINGS, KEYS
 
 N_FINDINGS = 4  # that stand there before the reader asks for the others
 N_OPEN = 8  # columns of a table that is not folded
@@ -59,7 +59,7 @@ def table_as_read(manifest: Mapping[str, Any], spell: Callable[[str], str]) -> T
         if "reading" in manifest
         else [],
         [spell(each["message"]) for each in found["findings"]],
-        [list(each.values()) for each in found["columns"]],
+        [[each[key] for key in KEYS] for each in found["columns"]],
     )
 
 
