@@ -101,22 +101,22 @@ BY_ITSELF = """\
 This was measured by itself, at another time than the first of the page, and the machine may have had other work, too:
 ratios are what counts."""
 PEERS_BY_ITSELF = """\
-This was measured by itself: accuracies beside other work, which they do not depend on, and seconds on 2026-11-17, on another
-machine of this kind, while other work was held back. Some of it was not: eight cells, four of them ours, and one that an
-unfair rule had chosen from two jobs, were measured again. The three jobs of PowerBALD for 1,000 rows still took 0.4,
-1.9 and 4.4 s.
+This was measured by itself: accuracies beside other work, which they do not depend on, and seconds on 2026-11-17, on
+another machine of this kind, while other work was held back. Some of it was not: eight cells, four of them ours, and
+one that an unfair rule had chosen from two jobs, were measured again. The three jobs of PowerBALD for 1,000 rows
+still took 0.4, 1.9 and 4.4 s.
 
-Whatever asks models about margins or gradients is above random, in every library. `cluster-margin` is ahead of all, by 0.72
-points of min-margin. `badge`, `spread`, scikit-activeml's BADGE and Falcun, its margin and that of small-text, and modAL's
-ranked batch are above min-margin, too, which itself is 0.34 above random: where 100 rows are picked with 200 labels, the
-paper's method is not the best one. Our margin is ahead of it by 0.19, which the correction leaves open. Problem by problem
-little can be told: `cluster-margin` is above min-margin on two of six, modAL's ranked batch on three and below it on one.
-TypiClust and MaxHerding ask no model and are above random; core-set, k-means, contrastive, committee, ActiveLab and BALD are
-not told from it.
+Whatever asks models about margins or gradients is above random, in every library. `cluster-margin` is ahead of all,
+by 0.72 points of min-margin. `badge`, `spread`, scikit-activeml's BADGE and Falcun, its margin and that of
+small-text, and modAL's ranked batch are above min-margin, too, which itself is 0.34 above random: where 100 rows are
+picked with 200 labels, the paper's method is not the best one. Our margin is ahead of it by 0.19, which the
+correction leaves open. Problem by problem little can be told: `cluster-margin` is above min-margin on two of six,
+modAL's ranked batch on three and below it on one. TypiClust and MaxHerding ask no model and are above random;
+core-set, k-means, contrastive, committee, ActiveLab and BALD are not told from it.
 
-Seconds are not done: a batch that is timed had one minute instead of ten, and a cell without seconds has not been measured
-yet. The first draws were looked at before the last were played, but they did not decide how many there are. `make
-bench-peers` goes on from the cells that are on disk, also with batches of 500."""
+Seconds are not done: a batch that is timed had one minute instead of ten, and a cell without seconds has not been
+measured yet. The first draws were looked at before the last were played, but they did not decide how many there are.
+`make bench-peers` goes on from the cells that are on disk, also with batches of 500."""
 
 
 def page_of(results: dict[str, list[dict[str, Any]]]) -> str:
