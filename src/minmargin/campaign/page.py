@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.campaign.audit import Estimate, known_audits, wilson
+from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Estimate, known_audits, wilson
 from minmargin.campaign.curves import balanced_of, draw_audit, draw_curve
 from minmargin.campaign.journal import Measurement
 from minmargin.campaign.leading import rating_of
@@ -41,6 +41,8 @@ def _page(status: Status, settings: Settings) -> str:
         name=Path(status.folder).resolve().name,
         lead=_lead(status),
         caution=status.caution,
+        recalled=_recalled(status),
+        n_audits=min(N_ROUNDS_IN_MEAN, len(known_audits(status.audits))),
         skew=status.skew,
         measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
         numbers=_numbers(status),
@@ -238,6 +240,26 @@ def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list
         recall = [recalls.get(name, "")] if recalls else []
         body.append([name, *(f"{count:,}" for count in counts), f"{sum(counts):,}", *recall])
     return [*head, *(["recall"] if recalls else [])], body
+
+
+def _recalled(status: Status) -> str:
+    """Return by which rows the recall of the table of classes is; empty where it has none."""
+    last = status.curve[-1] if status.curve else None
+    if last is None or not last.classes:
+        return ""
+    of_class = "Recall is the part of the class's"
+    by_chance = (
+        "that of the audits above is by rows drawn by chance, for the models that predicted them"
+        if known_audits(status.audits)
+        else ""
+    )
+    if last.way == "held-out":
+        return f"{of_class} held-out rows that the model by now has right{by_chance and '; '}{by_chance}."
+    crossed = f"{of_class} labeled rows that is right in {last.way} cross-validation"
+    if not by_chance:
+        return f"{crossed}."
+    differ = "The two differ where labeled rows are no sample of the pool: there, the audits count."
+    return f"{crossed}; {by_chance}. {differ}"
 
 
 def _facts(settings: Settings) -> list[tuple[str, Any]]:
