@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Estimate, known_audits, wilson
+from minmargin.campaign.changes import changes_made, explain
 from minmargin.campaign.curves import balanced_of, draw_audit, draw_curve
-from minmargin.campaign.journal import Measurement
+from minmargin.campaign.journal import Change, Measurement
 from minmargin.campaign.leading import rating_of
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
@@ -24,13 +25,13 @@ _CLASS_COLORS = ("blue", "vermilion", "green", "gold", "purple", "ink")
 _N_CLASSES_IN_TABLE = 100  # the others are there when they are asked for
 
 
-def write_page(path: str | Path, status: Status, settings: Settings) -> Path:
-    """Write the page and return its path."""
-    page = _page(status, settings)
+def write_page(path: str | Path, status: Status, settings: Settings, changes: Sequence[Change]) -> Path:
+    """Write the page and return its path; `changes` are those of the journal."""
+    page = _page(status, settings, changes)
     return write_text(path, page)
 
 
-def _page(status: Status, settings: Settings) -> str:
+def _page(status: Status, settings: Settings, changes: Sequence[Change]) -> str:
     from minmargin.report.pages import render  # noqa: PLC0415 - reports are an extra
 
     head, body = status.cells()
@@ -55,7 +56,7 @@ def _page(status: Status, settings: Settings) -> str:
         rounds=(head, body),
         classes=_class_table(status, sorted(counts, key=lambda name: (counts[name], name))),
         n_shown=_N_CLASSES_IN_TABLE,
-        facts=_facts(settings),
+        facts=[*_facts(settings), *_changed(changes_made(changes, settings))],
         commands=_commands(status),
     )
 
@@ -285,6 +286,14 @@ def _facts(settings: Settings) -> list[tuple[str, Any]]:
         "seed": str(settings.seed),
     }
     return list(facts.items())
+
+
+def _changed(changes: Sequence[Change]) -> list[tuple[str, str]]:
+    """Return what each change means, and when it was made; the other facts are those of now."""
+    return [
+        (f"changed after round {each.round}" if each.round else "changed before round 1", meaning)
+        for each, meaning in zip(changes, explain(changes), strict=True)
+    ]
 
 
 def _commands(status: Status) -> str:
