@@ -127,7 +127,10 @@ def test_audits_forecast_and_hints_are_there_and_can_be_read(
     chart = section.get_by_role("img")
     assert chart.get_attribute("aria-label").startswith(f"{leads} by audit, by number of labels: ")
     said = section.locator("figcaption").inner_text()
-    for beginning in ("Audit: the model with ", "The mean of the last 3 audited models ", "Forecast: "):
+    of_several = (
+        "Over the last 3 audits, " if page_of == "skewed_page" else "The mean of the last 3 audited models "
+    )
+    for beginning in ("Audit: the model with ", of_several, "Forecast: "):
         assert beginning in said
     assert "redictions" in said, "how far successive models agree"
     assert section.locator("th").all_inner_texts() == [

@@ -63,7 +63,7 @@ def test_a_campaign_from_beginning_to_report(run):
         0,
         (
             "Read 15 labeled rows (0 5, 1 5, 2 5) and 150 pool rows. 15 rows of the pool have the id of a labeled row, "
-            "and are not picked again. Numbers: 'a', 'b', 'c', 'd'. No features: 'y'.\n"
+            "and are not picked again. Numbers: 'a', 'b', 'c', 'd'. No features: 'row_id', 'y'.\n"
             "A campaign begins in flowers (seed 0), with 3 classes.\nNext: minmargin campaign next flowers\n"
         ),
         "",
@@ -102,7 +102,8 @@ def test_without_a_pool_the_rows_without_a_label_are_it(run):
     assert run(*line) == (
         0,
         (
-            "Read 15 labeled rows (0 5, 1 5, 2 5) and 135 pool rows. Numbers: 'a', 'b', 'c', 'd'. No features: 'y'.\n"
+            "Read 15 labeled rows (0 5, 1 5, 2 5) and 135 pool rows. Numbers: 'a', 'b', 'c', 'd'. "
+            "No features: 'row_id', 'y'.\n"
             "A campaign begins in flowers (seed 0), with 3 classes.\n"
             "The pool is the 135 of 150 rows without a label.\n"
             "Next: minmargin campaign next flowers\n"
@@ -110,6 +111,22 @@ def test_without_a_pool_the_rows_without_a_label_are_it(run):
         "",
     )
     assert "Picked 5 of 135 rows by min-margin" in run("next", "flowers", "--n-jobs", "1")[1]
+
+
+@pytest.mark.parametrize("asked", [(), ("--features", "a,b"), ("--drop", "note,b")])
+def test_init_names_the_same_columns_as_select(run, run_command, asked):
+    """What is no feature is named by both: the id, the label, and columns that were not asked for."""
+    labeled, pool = pd.read_csv("labeled.csv"), pd.read_parquet("pool.parquet")
+    labeled.assign(note=[f"n{row % 3}" for row in range(len(labeled))]).to_csv("labeled.csv", index=False)
+    pool.assign(note=[f"n{row % 3}" for row in range(len(pool))]).to_parquet("pool.parquet")
+    same = (*INIT[2:], "--preprocess", "auto", "--n-jobs", "1", *asked)
+    of_select = run_command("select", *same, "--out", "batch.csv")
+    of_init = run(*INIT, "--preprocess", "auto", *asked)
+    assert (of_init[0], of_select[0]) == (0, 0), (of_init, of_select)
+    told = [out.splitlines()[0] for _, out, _ in (of_init, of_select)]
+    assert told[0] == told[1]
+    assert "No features: " in told[0]
+    assert "'row_id', 'y'" in told[0]
 
 
 def test_a_share_of_the_pool_comes_to_a_number(run):

@@ -164,9 +164,76 @@ def test_ids_that_a_spreadsheet_has_spelled_anew_are_recognized_and_refused(begi
     picked = campaign.next(n_jobs=1).ids[0]
     respelled = f" {picked} "
     assert complaint(campaign, {respelled: "setosa"}) == (
-        f"The mapping: 1 id was never picked in this campaign ('{respelled}'). Row '{picked}' was, so zeros, blanks or "
-        "'.0' of ids were lost or added, as spreadsheets do it. Put the ids back as they stood in the batch; no label "
-        "was added."
+        f"The mapping: 1 id was never picked in this campaign ('{respelled}'). Row '{picked}' was, so zeros, blanks, "
+        "points or commas of ids were lost or added, as spreadsheets do it. Put the ids back as they stood in the "
+        "batch; no label was added."
+    )
+
+
+def numbered(begin, of_csv):
+    """Begin a campaign whose ids are whole numbers from 7,000 on: numbers, or the texts of a CSV file."""
+    pool = pd.concat([pd.read_parquet(path) for path in sorted(Path("pool").iterdir())])
+    pool = pool.assign(row_id=7000 + pool.row_id.str[1:].astype(int))
+    pool.to_csv("pool.csv", index=False)
+    pool.to_parquet("pool.parquet")
+    labeled = pd.read_csv("labeled.csv").drop(columns="row_id")
+    return begin(pool="pool.csv" if of_csv else "pool.parquet", labeled=labeled)
+
+
+@pytest.mark.parametrize("of_csv", [True, False])
+def test_ids_with_point_zero_are_those_without_as_at_the_beginning(begin, of_csv):
+    campaign = numbered(begin, of_csv)
+    batch = campaign.next(n_jobs=1)
+    ids = [int(each) for each in batch.ids.tolist()]
+    # pandas has read a column with a gap
+    labels = [TRUTH[f"r{each - 7000:03d}"] for each in ids]
+    pd.DataFrame({"row_id": [*map(float, ids), None], "y": [*labels, None]}).to_csv("back.csv", index=False)
+    assert f"{ids[0]}.0" in Path("back.csv").read_text()
+    assert campaign.add_labels("back.csv", n_jobs=1).new == 7
+    assert campaign.labeled()["y"].to_pylist()[-7:] == labels
+    assert campaign.add_labels(
+        {f"{each}.0": label for each, label in zip(ids, labels, strict=True)}, n_jobs=1
+    ) == (0, 7, 0, 0)
+    other = "virginica" if labels[0] == "setosa" else "setosa"
+    assert complaint(campaign, {str(ids[0]): labels[0], f"{ids[0]}.0": other}) == (
+        f"The mapping: row '{ids[0]}.0' has two labels, '{labels[0]}' and '{other}'. Leave one of them; no label was "
+        "added."
+    )
+
+
+def test_ids_that_differ_by_point_zero_alone_stay_apart(begin):
+    pool = pd.concat([pd.read_parquet(path) for path in sorted(Path("pool").iterdir())])
+    pool.assign(row_id=[*(f"{n}.0" for n in range(75)), *map(str, range(75))]).to_parquet("pool.parquet")
+    labeled = pd.read_csv("labeled.csv").drop(columns="row_id")
+    campaign = begin(pool="pool.parquet", labeled=labeled, batch_size=150, distinct=False)
+    ids = campaign.next(n_jobs=1).ids.tolist()
+    assert campaign.add_labels({"5.0": "setosa", "5": "virginica"}, n_jobs=1).new == 2
+    rows = campaign.labeled().to_pandas().set_index("row_id")["y"]
+    assert (rows["5.0"], rows["5"], len(ids)) == ("setosa", "virginica", 150)
+    assert complaint(campaign, {"5.00": "setosa"}) == (
+        "The mapping: 1 id was never picked in this campaign ('5.00'). Row '5' was, so zeros, blanks, points or commas "
+        "of ids were lost or added, as spreadsheets do it. Put the ids back as they stood in the batch; no label was "
+        "added."
+    )
+
+
+@pytest.mark.parametrize("of_csv", [True, False])
+@pytest.mark.parametrize("spelled", ["{},0", "{},00", "{:,}", "{:_}", "000{}", "{}.", "x{}"])
+def test_respelled_numbers_are_hinted_at_before_anybody_leaves_them_out(begin, of_csv, spelled):
+    campaign = numbered(begin, of_csv)
+    picked = int(campaign.next(n_jobs=1).ids[0])
+    given = spelled.format(picked).replace("_", ".")
+    if not of_csv and spelled in {"000{}", "{}."}:  # numbers are known by their value
+        assert campaign.add_labels({given: "setosa"}, n_jobs=1).new == 1
+        return
+    said = (
+        "Leave them out"
+        if spelled == "x{}"
+        else f"Row '{picked}' was, so zeros, blanks, points or commas of ids were lost or added, as spreadsheets do "
+        "it. Put the ids back as they stood in the batch"
+    )
+    assert complaint(campaign, {"never": "setosa", given: "setosa"}) == (
+        f"The mapping: 2 ids were never picked in this campaign ('never', '{given}'). {said}; no label was added."
     )
 
 

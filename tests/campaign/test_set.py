@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
 import re
@@ -19,10 +20,7 @@ from minmargin.campaign.settings import SETTINGS, Settings
 from minmargin.cli.campaign import init_command
 from minmargin.cli.campaign_set import set_command
 
-FOLDS = (
-    "Accuracy is measured by 3 folds from now on (it was not before), unless there are held-out rows. What was "
-    "measured stays."
-)
+FOLDS = "Accuracy is measured by 3 folds (it was not before), unless there are held-out rows. What was measured stays."
 POOL = (
     "pool stays as it is. Rows that were picked came from it. If rows have ids, files may be added where its path "
     "finds them."
@@ -30,6 +28,11 @@ POOL = (
 LEARNER = (
     "learner stays as it is. The curve would be of two learners. Begin another campaign, with labeled.parquet of this "
     "one as its labeled rows."
+)
+
+NO_SETTING = (
+    "There is no setting 'class_weight' to change. Those that may be changed are 'keep', 'batch_size', 'strategy', "
+    "'strategy_options', 'n_models', 'bootstrap_fraction', 'folds', 'distinct', 'audit', 'stop_hints'."
 )
 
 #: Settings that nobody gives: they are found out from the table.
@@ -94,6 +97,7 @@ def test_a_new_strategy_has_its_own_options_and_treats_copies_as_is_usual_for_it
         ({"pool": "other.parquet"}, POOL),
         ({"learner": "mlp"}, LEARNER),
         ({"batchsize": 3}, "There is no setting 'batchsize' to change. Did you mean 'batch_size'?"),
+        ({"class_weight": "balanced"}, NO_SETTING),
         ({"batch_size": 0}, "batch_size=0 must be a whole number >= 1."),
         (
             {"batch_size": "many"},
@@ -282,6 +286,47 @@ def test_a_change_that_a_killed_process_wrote_down_and_never_made_is_written_dow
         ("audit", 0, 2),
         ("batch_size", 4, 7),
         ("batch_size", 7, 4),
+    ]
+
+
+def facts_of(page: str) -> list[tuple[str, str]]:
+    return [(name, html.unescape(value)) for name, value in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page)]
+
+
+def test_the_page_has_a_line_for_each_change_with_its_round(begin, monkeypatch):
+    campaign = begin(audit=2)
+    assert not any("changed" in name for name, _ in facts_of(campaign.report("page.html").read_text()))
+    campaign.set(folds=3)
+    for batch_size in (4, 5, 6):
+        campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+        campaign.set(batch_size=batch_size, n_models=9)
+        campaign.set(n_models=3)  # which takes it back
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+
+    def be_killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Settings, "write", be_killed)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.set(strategy="spread")
+    assert facts_of(campaign.report("page.html").read_text())[-5:] == [
+        ("seed", "0"),
+        ("changed before round 1", FOLDS),
+        ("changed after round 1", "A round picks 4 rows from round 2 on (7 before)."),
+        ("changed after round 2", "A round picks 5 rows from round 3 on (4 before)."),
+        ("changed after round 3", "A round picks 6 rows from round 4 on (5 before)."),
+    ]
+    campaign.add_labels(answers(campaign.next(n_jobs=1)), n_jobs=1)
+    campaign.set(strategy="random", keep=["row_id"])
+    assert facts_of(campaign.report("page.html").read_text())[-4:] == [
+        ("changed after round 3", "A round picks 6 rows from round 4 on (5 before)."),
+        (
+            "changed after round 5",
+            "Batches carry 'row_id' from round 6 on (none before). Those that were written stay as they are.",
+        ),
+        ("changed after round 5", "Rows are picked by random from round 6 on (min-margin before)."),
+        ("changed after round 5", "Copies of picked rows are picked like other rows from round 6 on."),
     ]
 
 

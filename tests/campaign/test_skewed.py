@@ -145,14 +145,32 @@ def test_audit_lines_have_both_accuracies_the_guess_and_the_rare_class():
         "drawn by chance."
     )
     assert of_mean == (
-        "The mean of the last 2 audited models is 62.2% (95% interval 57.5% to 68.1%) balanced accuracy and 90.2% (95% "
-        "interval 87.5% to 92.3%) accuracy (always 'no': 89.3%), by 600 rows."
+        "Over the last 2 audits, models have 62.2% (95% interval 57.5% to 68.1%) balanced accuracy and 90.2% (95% "
+        "interval 87.5% to 92.3%) accuracy (always 'no': 89.3%), by 600 rows together."
     )
     assert of_the_rare == (
-        "Recall of 'yes' is 26.6% (95% interval 17.3% to 38.5%), by 64 rows of that class; its precision is 58.6% (95% "
-        "interval 40.7% to 74.5%), by 29 rows taken for it."
+        "Over the last 2 audits, recall of 'yes' is 26.6% (95% interval 17.3% to 38.5%), by 64 rows of that class; its "
+        "precision is 58.6% (95% interval 40.7% to 74.5%), by 29 rows taken for it."
     )
     assert describe(audits, None)[0].startswith("Audit: the model with 200 labels is right in 91.3% ")
+
+
+def test_balanced_accuracy_over_several_audits_is_that_of_their_rows_and_is_called_no_mean_of_models():
+    """Where a class is rare, it is not the mean of the models' balanced accuracies."""
+    audits = [
+        audit(1, {("no", "no"): 90, ("yes", "no"): 9, ("yes", "yes"): 1}),
+        audit(2, {("no", "no"): 98, ("yes", "no"): 0, ("yes", "yes"): 2}),
+    ]
+    assert [rating_of(each.estimate).balanced_accuracy for each in audits] == [0.55, 1.0]
+    _, of_all, of_the_rare = describe(audits, SKEW)
+    assert of_all == (
+        "Over the last 2 audits, models have 62.5% (95% interval 54.4% to 76.6%) balanced accuracy and 95.5% (95% "
+        "interval 91.7% to 97.6%) accuracy (always 'no': 94.0%), by 200 rows together."
+    )
+    assert of_the_rare == (
+        "Over the last 2 audits, recall of 'yes' is 25.0% (95% interval 8.9% to 53.2%), by 12 rows of that class; its "
+        "precision is 100.0% (95% interval 43.9% to 100.0%), by 3 rows taken for it."
+    )
 
 
 OF_NO_ROW = (
@@ -281,7 +299,8 @@ def test_status_and_page_of_skewed_classes(customers):
     assert [bool(line[-1]) for line in body] == [True, True, True, False]
     lines = str(status).splitlines()
     assert any(line.startswith("balanced accuracy ") for line in lines)
-    assert any(line.startswith("Recall of 'yes' is ") for line in lines)
+    assert any(line.startswith("Over the last 3 audits, models have ") for line in lines)
+    assert any(line.startswith("Over the last 3 audits, recall of 'yes' is ") for line in lines)
     page = campaign.report("bank.html").read_text()
     assert "<dt>balanced accuracy by the last audit</dt>" in page
     assert 'aria-label="Balanced accuracy by number of labels: ' in page

@@ -51,7 +51,59 @@ def test_without_held_out_rows_accuracy_is_cross_validated_and_the_status_says_w
     status = play(begin(folds=5), 1).status()
     assert [(each.way, each.tested) for each in status.curve] == [("5-fold", 15), ("5-fold", 22)]
     assert all(0.5 < each.accuracy <= 1 for each in status.curve)
-    assert "Picked rows are the hard ones" in status.measured
+    assert status.measured == (
+        "Accuracy of the base by 5-fold cross-validation of the labeled rows. These are no sample of the pool, and it "
+        "may be higher or lower there: to know, hold rows out, or use --audit (for this campaign: minmargin "
+        "campaign set DIR audit=50)."
+    )
+
+
+CROSSED = "Accuracy of the base by 2-fold cross-validation of the labeled rows."
+IF_NONE = f"{CROSSED} If these are no sample of the pool, it may be higher or lower there:"
+NONE = f"{CROSSED} These are no sample of the pool, and it may be higher or lower there:"
+HOLD_OUT = "to know, hold rows out, or use --audit (for this campaign: minmargin campaign set DIR audit=50)."
+
+
+@pytest.mark.parametrize(
+    ("asked", "n_rounds", "said"),
+    [
+        ({}, 0, f"{IF_NONE} {HOLD_OUT}"),
+        ({}, 1, f"{NONE} {HOLD_OUT}"),
+        ({"strategy": "random"}, 1, f"{IF_NONE} {HOLD_OUT}"),
+        ({"audit": 4}, 0, f"{IF_NONE} what counts are audits, once rows drawn by chance have labels."),
+        ({"audit": 4}, 1, f"{NONE} what counts are the audits, by rows drawn by chance."),
+        ({"folds": 0}, 1, "Accuracy is not measured: the campaign has neither held-out rows nor folds."),
+        (
+            {"folds": 0, "audit": 4},
+            1,
+            "Accuracy is measured by audits alone: the campaign has neither held-out rows nor folds.",
+        ),
+    ],
+)
+def test_the_status_promises_no_direction_in_which_labeled_rows_err(begin, asked, n_rounds, said):
+    assert play(begin(**{"folds": 2, **asked}), n_rounds).status().measured == said
+
+
+OF_FOLDS = "Recall is the part of the class&#39;s labeled rows that is right in 2-fold cross-validation"
+OF_HELD_OUT = "Recall is the part of the class&#39;s held-out rows that the model by now has right"
+OF_AUDITS = "that of the audits above is by rows drawn by chance, for the models that predicted them."
+DIFFER = "The two differ where labeled rows are no sample of the pool: there, the audits count."
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"folds": 2}, f"{OF_FOLDS}."),
+        ({"folds": 2, "audit": 4}, f"{OF_FOLDS}; {OF_AUDITS} {DIFFER}"),
+        ({"held_out": "held-out.csv"}, f"{OF_HELD_OUT}."),
+        ({"held_out": "held-out.csv", "audit": 4}, f"{OF_HELD_OUT}; {OF_AUDITS}"),
+    ],
+)
+def test_the_page_says_by_which_rows_each_recall_is(begin, asked, said):
+    page = play(begin(**asked), 1).report("campaign.html").read_text()
+    assert f"those with the fewest labels are learned least. {said}</p>" in page
+    of_audit = "By rows drawn by chance, in the last round with an audit."
+    assert (of_audit in page) == ("audit" in asked)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd")), min_size=1))

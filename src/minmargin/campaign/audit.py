@@ -3,7 +3,7 @@
 **What is estimated.** A round draws its audit rows uniformly, without replacement, from the rows that are left of the
 pool once its picks and all earlier rows are out. Its model has made a prediction of each before anybody labeled it. So
 the part that is right is an unbiased estimate of that model's accuracy on those rows. What is measured on picked rows
-is not: these are the hard ones.
+is not: these are no sample of the pool.
 
 **How exact it is.** The interval is Wilson's, for a binomial count. To draw without replacement is a little more exact,
 so where an audit takes a good part of what is left, the interval is too wide rather than too narrow.

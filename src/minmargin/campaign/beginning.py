@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.measuring import training_of
 from minmargin.campaign.settings import FILE, GIVEN, Settings, portable
-from minmargin.campaign.tables import ids_as_given, read_ids, read_rows, with_labels, write_table
+from minmargin.campaign.tables import ids_as_given, read_ids, read_rows, with_labels, with_others, write_table
 from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, kind_of, to_text
 from minmargin.committee.training import Training
 from minmargin.data.reading import Reading
@@ -195,8 +195,10 @@ def checked_beginning(
         held_out=held_out is not None,
     )
     initial = _with_ids(first, labeled, settings)
+    table = Table.of(known, training.intake, ids=_ids_of(initial, settings.id_column))
     inspection = look_at(
-        Table.of(known, training.intake, ids=_ids_of(initial, settings.id_column)),
+        # Models learn from some columns. Those of the file that are no features are told of, too.
+        table if known.left_out is not None else table._replace(rows=with_others(known.rows, labeled.rows)),
         pool._replace(one_table=labeled.one_table),
         settings.read_as,
         id_column=settings.id_column,

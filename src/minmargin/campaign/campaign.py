@@ -317,7 +317,7 @@ class Campaign:
         """Write an HTML page on the campaign: the learning curve, the rounds, the classes, and how to go on."""
         from minmargin.campaign.page import write_page  # noqa: PLC0415 - draws with extras
 
-        return write_page(path, self.status(), self.settings)
+        return write_page(path, self.status(), self.settings, self._journal.changes())
 
     def batch(self, number: int | None = None) -> pa.Table:
         """Return the batch of a round, by default the last, as an Arrow table; its file is at `batch_path`."""

@@ -24,7 +24,7 @@ from minmargin.campaign.settings import FILE, GIVEN, SETTINGS, Settings, as_name
 from minmargin.campaign.sizes import size_by_now
 from minmargin.campaign.values import from_text, to_text
 from minmargin.checks import check_count
-from minmargin.errors import InputError, nearest, warn
+from minmargin.errors import InputError, listing, nearest, warn
 from minmargin.files import LockError
 from minmargin.strategies import distinct_rows, resolve_strategy
 
@@ -40,7 +40,9 @@ def change_settings(before: Settings, asked: Mapping[str, Any]) -> Settings:
     """
     for name, value in asked.items():
         if name not in SETTINGS:
-            raise InputError(f"There is no setting {name!r} to change.{nearest(name, MEANINGS)}")
+            may = [each for each in MEANINGS if not (before.given and SETTINGS[each].of_training)]
+            meant = nearest(name, may) or f" Those that may be changed are {listing(may, most=len(may))}."
+            raise InputError(f"There is no setting {name!r} to change.{meant}")
         if name not in MEANINGS:
             raise InputError(f"{name} stays as it is. {SETTINGS[name].reason}")
         if before.given and SETTINGS[name].of_training:
@@ -150,6 +152,22 @@ def changes_between(before: Settings, after: Settings, n_rounds: int) -> list[Ch
     return [
         Change(n_rounds, name, _plain(old[name]), _plain(new[name])) for name in old if old[name] != new[name]
     ]
+
+
+def changes_made(changes: Sequence[Change], now: Settings) -> list[Change]:
+    """Return what became of settings after each round: one change of each, and none that was taken back or never made.
+
+    `changes` are those of the journal, in their order. One that was never made is not what the next one began with.
+    """
+    held = now.plain()
+    made: dict[tuple[int, str], Change] = {}
+    for each in reversed(changes):
+        if each.after != held[each.name]:
+            continue
+        held[each.name] = each.before
+        last = made.pop((each.round, each.name), each)
+        made[each.round, each.name] = each._replace(after=last.after)
+    return [each for each in reversed(made.values()) if each.before != each.after]
 
 
 def explain(changes: Sequence[Change]) -> tuple[str, ...]:

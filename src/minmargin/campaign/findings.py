@@ -21,7 +21,11 @@ from minmargin.campaign.leading import Skew, rating_of
 
 
 def describe(audits: Sequence[Audit], skew: Skew | None) -> list[str]:
-    """Return what audits tell, in sentences: of the last model that one measured, and of the last few in the mean."""
+    """Return what audits tell, in sentences: of the last model that one measured, and over the last few audits.
+
+    Over several audits, the recall of a class is that of their rows together, and balanced accuracy the mean of these.
+    It is not the mean of the models' own: where a class is rare, those are by a handful of rows each.
+    """
     known = known_audits(audits)
     if skew is None or not known:
         return describe_audits(audits)
@@ -32,13 +36,14 @@ def describe(audits: Sequence[Audit], skew: Skew | None) -> list[str]:
         f"{last.round} left of the pool, by {_rows(last.estimate.tested, of_drawn)} drawn by chance."
     )
     lines = [of_last]
-    mean = mean_of(several)
-    if len(several) > 1:
-        lines.append(
-            f"The mean of the last {len(several)} audited models is {_beside_a_guess(mean, skew.name)}, by "
-            f"{_rows(mean.tested)}."
-        )
-    return [*lines, _of_the_rarest(mean, skew.name)]
+    together = mean_of(several)
+    if len(several) == 1:
+        return [*lines, _of_the_rarest(together, skew.name)]
+    over = f"Over the last {len(several)} audits"
+    of_all = (
+        f"{over}, models have {_beside_a_guess(together, skew.name)}, by {_rows(together.tested)} together."
+    )
+    return [*lines, of_all, _of_the_rarest(together, skew.name, over)]
 
 
 def _beside_a_guess(estimate: Estimate, common: str) -> str:
@@ -52,8 +57,11 @@ def _beside_a_guess(estimate: Estimate, common: str) -> str:
     return f"{_between(rating.balanced_accuracy, rating.balanced_interval)} balanced accuracy and {plain}"
 
 
-def _of_the_rarest(estimate: Estimate, common: str) -> str:
-    """Return recall and precision of the rarest class that rows have or are taken for, in sentences."""
+def _of_the_rarest(estimate: Estimate, common: str, over: str = "") -> str:
+    """Return recall and precision of the rarest class that rows have or are taken for, in sentences.
+
+    `over` says which audits the rows are of, where there are several.
+    """
     others = [each for each in estimate.classes if each.name != common]
     if not others:
         return f"All these rows are {common!r} and are taken for it, which tells nothing of other classes."
@@ -62,10 +70,11 @@ def _of_the_rarest(estimate: Estimate, common: str) -> str:
         _between(correct, wilson(rarest.correct, n))
         for correct, n in ((rarest.recall, rarest.labeled), (rarest.precision, rarest.predicted))
     )
-    found = (
-        f"Recall of {rarest.name!r} is {recall}, by {_rows(rarest.labeled)} of that class"
+    found = f"{over}, recall" if over else "Recall"
+    found += (
+        f" of {rarest.name!r} is {recall}, by {_rows(rarest.labeled)} of that class"
         if rarest.labeled
-        else f"Recall of {rarest.name!r} is not known, as none of these rows has that class"
+        else f" of {rarest.name!r} is not known, as none of these rows has that class"
     )
     taken = (
         f"its precision is {precision}, by {_rows(rarest.predicted)} taken for it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 from minmargin.campaign.journal import Journal, Label
 from minmargin.campaign.settings import Settings
 from minmargin.campaign.values import Kind, to_text
-from minmargin.data.ids import bare
+from minmargin.data.ids import bare, without_point_zero, without_thousands
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.errors import InputError, listing, nearest
 from minmargin.pools import is_path, open_pool
@@ -147,18 +148,18 @@ def _read(source: Any, id_columns: Sequence[str], label_columns: Sequence[str]) 
 
 def check_labels(returned: Returned, known: Known, *, replace: bool, new_classes: bool) -> Checked:
     """Return what may be added, or say why nothing may be."""
-    offers = _finder(known.offers, known.id_kind, quoted=returned.quoted)
+    found = _found_ids(returned, known)
     classes = _finder(known.classes, known.label_kind, quoted=returned.quoted)
     labels: dict[str, str] = {}
     strangers: list[Any] = []
     n_empty = 0
-    for given, label in returned.pairs:
+    for (given, label), each in zip(returned.pairs, found, strict=True):
         if label is None:
             n_empty += 1
             continue
         if given is None:
             raise InputError(f"{returned.source}: label {label!r} has no id. Name its row; {_UNCHANGED}")
-        each, name = offers(given), classes(label)
+        name = classes(label)
         if each is None or each not in known.offers:
             strangers.append(given)
             continue
@@ -181,21 +182,40 @@ def check_labels(returned: Returned, known: Known, *, replace: bool, new_classes
     return _against_known(labels, returned.source, known, n_empty, replace=replace, new_classes=new_classes)
 
 
+def _found_ids(returned: Returned, known: Known) -> list[str | None]:
+    """Return the journal's text for each id, as far as it can be one.
+
+    Like at the beginning, 5.0 is 5: pandas writes it so where a column has gaps. An id that was picked as it stands is
+    that one.
+    """
+    find = _finder(known.offers, known.id_kind, quoted=returned.quoted)
+    found = [None if given is None else find(given) for given, _ in returned.pairs]
+    others = [place for place, each in enumerate(found) if each is not None and each not in known.offers]
+    if not others or known.id_kind != "text":
+        return found
+    picked = list(known.offers)
+    plain = without_point_zero(pa.array(picked, pa.string())).to_pylist()
+    n_alike = Counter(plain)
+    offers = {name: each for name, each in zip(plain, picked, strict=True) if n_alike[name] == 1}
+    spelled = without_point_zero(pa.array([found[place] for place in others], pa.string())).to_pylist()
+    for place, name in zip(others, spelled, strict=True):
+        found[place] = offers.get(name, found[place])
+    return found
+
+
 def _meant(strangers: Sequence[Any], offers: Collection[str]) -> str:
     """Return what to do about ids that were not picked: programs may have spelled those anew that were."""
     picked = pa.array(list(offers), pa.string())
-    at = pc.index_in(
-        bare(pa.array(list(map(str, strangers)), pa.string())), value_set=bare(picked)
-    ).to_pylist()
-    found = next(
-        ((each, place) for each, place in zip(strangers, at, strict=True) if place is not None), None
-    )
-    if found is None:
-        return "Leave them out"
-    return (
-        f"Row {picked[found[1]].as_py()!r} was, so zeros, blanks or '.0' of ids were lost or added, as spreadsheets do "
-        "it. Put the ids back as they stood in the batch"
-    )
+    given = pa.array(list(map(str, strangers)), pa.string())
+    names = bare(picked)
+    for spelled in (bare(given), bare(without_thousands(pc.utf8_trim_whitespace(given)))):
+        meant = pc.index_in(spelled, value_set=names).drop_null()
+        if len(meant):
+            return (
+                f"Row {picked[meant[0].as_py()].as_py()!r} was, so zeros, blanks, points or commas of ids were lost or "
+                "added, as spreadsheets do it. Put the ids back as they stood in the batch"
+            )
+    return "Leave them out"
 
 
 def _against_known(

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from minmargin.campaign.audit import wilson
+from minmargin.campaign.audit import Audit, known_audits, wilson
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.journal import ClassTally, Measurement
 from minmargin.campaign.settings import Settings
@@ -137,8 +137,12 @@ def interval(measured: Measurement) -> tuple[float, float]:
     return wilson(measured.correct, measured.tested)
 
 
-def how_measured(settings: Settings) -> str:
-    """Return how accuracy is measured, in words; without a learner, what is counted in its place."""
+def how_measured(settings: Settings, *, n_rounds: int, audits: Sequence[Audit]) -> str:
+    """Return how accuracy is measured, in words; without a learner, what is counted in its place.
+
+    Cross-validation may err in either direction. Picked rows are hard ones, which lowers accuracy. But a rare class is
+    more common among them, so that models name it more often, which raises its recall, and balanced accuracy with it.
+    """
     if settings.given:
         return (
             "Agreement is the part of a round's labels that the models had predicted. Picked rows are the hard ones, "
@@ -146,12 +150,30 @@ def how_measured(settings: Settings) -> str:
         )
     if settings.held_out:
         return "Accuracy of the base on the held-out rows."
+    audited = bool(known_audits(audits))
     if settings.folds == 0:
-        return "Accuracy is not measured: the campaign has neither held-out rows nor folds."
-    return (
-        f"Accuracy of the base by {settings.folds}-fold cross-validation of the labeled rows. Picked rows are the hard "
-        "ones, so it is lower than on ordinary rows, and may fall while the model improves; held-out rows tell more."
+        alone = "measured by audits alone" if audited or settings.audit else "not measured"
+        return f"Accuracy is {alone}: the campaign has neither held-out rows nor folds."
+    # Rows of the beginning, and those that were picked by chance, may be such a sample. Nobody knows.
+    sampled = settings.strategy == "random" or not n_rounds
+    on_the_pool = (
+        "If these are no sample of the pool, it may be higher or lower there"
+        if sampled
+        else "These are no sample of the pool, and it may be higher or lower there"
     )
+    return (
+        f"Accuracy of the base by {settings.folds}-fold cross-validation of the labeled rows. {on_the_pool}: "
+        f"{_what_counts(settings, audited=audited)}."
+    )
+
+
+def _what_counts(settings: Settings, *, audited: bool) -> str:
+    """Return what tells how good the model is on the pool itself."""
+    if audited:
+        return "what counts are the audits, by rows drawn by chance"
+    if settings.audit:
+        return "what counts are audits, once rows drawn by chance have labels"
+    return "to know, hold rows out, or use --audit (for this campaign: minmargin campaign set DIR audit=50)"
 
 
 def training_of(

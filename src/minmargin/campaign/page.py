@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minmargin.campaign.audit import Estimate, known_audits, wilson
+from minmargin.campaign.audit import N_ROUNDS_IN_MEAN, Estimate, known_audits, wilson
+from minmargin.campaign.changes import changes_made, explain
 from minmargin.campaign.curves import balanced_of, draw_audit, draw_curve
-from minmargin.campaign.journal import Measurement
+from minmargin.campaign.journal import Change, Measurement
 from minmargin.campaign.leading import rating_of
 from minmargin.campaign.measuring import interval
 from minmargin.campaign.settings import Settings
@@ -24,13 +25,13 @@ _CLASS_COLORS = ("blue", "vermilion", "green", "gold", "purple", "ink")
 _N_CLASSES_IN_TABLE = 100  # the others are there when they are asked for
 
 
-def write_page(path: str | Path, status: Status, settings: Settings) -> Path:
-    """Write the page and return its path."""
-    page = _page(status, settings)
+def write_page(path: str | Path, status: Status, settings: Settings, changes: Sequence[Change]) -> Path:
+    """Write the page and return its path; `changes` are those of the journal."""
+    page = _page(status, settings, changes)
     return write_text(path, page)
 
 
-def _page(status: Status, settings: Settings) -> str:
+def _page(status: Status, settings: Settings, changes: Sequence[Change]) -> str:
     from minmargin.report.pages import render  # noqa: PLC0415 - reports are an extra
 
     head, body = status.cells()
@@ -41,6 +42,8 @@ def _page(status: Status, settings: Settings) -> str:
         name=Path(status.folder).resolve().name,
         lead=_lead(status),
         caution=status.caution,
+        recalled=_recalled(status),
+        n_audits=min(N_ROUNDS_IN_MEAN, len(known_audits(status.audits))),
         skew=status.skew,
         measured=status.measured + (" The band is a 95% interval." if settings.held_out else ""),
         numbers=_numbers(status),
@@ -53,7 +56,7 @@ def _page(status: Status, settings: Settings) -> str:
         rounds=(head, body),
         classes=_class_table(status, sorted(counts, key=lambda name: (counts[name], name))),
         n_shown=_N_CLASSES_IN_TABLE,
-        facts=_facts(settings),
+        facts=[*_facts(settings), *_changed(changes_made(changes, settings))],
         commands=_commands(status),
     )
 
@@ -240,6 +243,26 @@ def _class_table(status: Status, names: list[str]) -> tuple[list[str], list[list
     return [*head, *(["recall"] if recalls else [])], body
 
 
+def _recalled(status: Status) -> str:
+    """Return by which rows the recall of the table of classes is; empty where it has none."""
+    last = status.curve[-1] if status.curve else None
+    if last is None or not last.classes:
+        return ""
+    of_class = "Recall is the part of the class's"
+    by_chance = (
+        "that of the audits above is by rows drawn by chance, for the models that predicted them"
+        if known_audits(status.audits)
+        else ""
+    )
+    if last.way == "held-out":
+        return f"{of_class} held-out rows that the model by now has right{by_chance and '; '}{by_chance}."
+    crossed = f"{of_class} labeled rows that is right in {last.way} cross-validation"
+    if not by_chance:
+        return f"{crossed}."
+    differ = "The two differ where labeled rows are no sample of the pool: there, the audits count."
+    return f"{crossed}; {by_chance}. {differ}"
+
+
 def _facts(settings: Settings) -> list[tuple[str, Any]]:
     options, of_learner = (
         ", ".join(f"{name}={value}" for name, value in (each or {}).items())
@@ -263,6 +286,14 @@ def _facts(settings: Settings) -> list[tuple[str, Any]]:
         "seed": str(settings.seed),
     }
     return list(facts.items())
+
+
+def _changed(changes: Sequence[Change]) -> list[tuple[str, str]]:
+    """Return what each change means, and when it was made; the other facts are those of now."""
+    return [
+        (f"changed after round {each.round}" if each.round else "changed before round 1", meaning)
+        for each, meaning in zip(changes, explain(changes), strict=True)
+    ]
 
 
 def _commands(status: Status) -> str:

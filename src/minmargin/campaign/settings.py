@@ -54,10 +54,7 @@ def _folds(before: int, after: int, _: str) -> str:
     if after == 0:
         return "Accuracy is not cross-validated any more."
     were = f"{before} before" if before else "it was not before"
-    return (
-        f"Accuracy is measured by {after} folds from now on ({were}), unless there are held-out rows. What was "
-        "measured stays."
-    )
+    return f"Accuracy is measured by {after} folds ({were}), unless there are held-out rows. What was measured stays."
 
 
 def _audit(before: int, after: int, since: str) -> str:

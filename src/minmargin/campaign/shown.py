@@ -7,7 +7,6 @@ import shlex
 
 from minmargin.campaign.folder import CampaignFolder
 from minmargin.campaign.hints import next_call, next_flags
-from minmargin.campaign.measuring import how_measured
 from minmargin.campaign.status import Status
 from minmargin.campaign.stock import status_of
 from minmargin.campaign.values import to_text
@@ -21,11 +20,10 @@ def status_in(files: CampaignFolder) -> Status:
         files.journal,
         str(files.path),
         [str(to_text(label, settings.label_kind)) for label in initial],
-        how_measured(settings),
+        settings,
         has_project=files.has_project,
         agreed=files.count_agreed() if settings.given else None,
         next_flags=next_flags(settings, files.journal),
-        stop_hints=settings.stop_hints,
     )
 
 

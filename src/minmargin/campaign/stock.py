@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from minmargin.campaign.audit import Audit
 from minmargin.campaign.journal import Journal, Label
+from minmargin.campaign.measuring import how_measured
+from minmargin.campaign.settings import Settings
 from minmargin.campaign.stability import Model, compare_models
 from minmargin.campaign.status import RoundStatus, Status
 
@@ -15,12 +17,11 @@ def status_of(
     journal: Journal,
     folder: str,
     initial: Sequence[str],
-    measured: str,
+    settings: Settings,
     *,
     has_project: bool,
     agreed: Mapping[int, int] | None = None,
     next_flags: tuple[str, ...] = (),
-    stop_hints: bool = False,
 ) -> Status:
     """Return the status that a journal tells.
 
@@ -28,11 +29,10 @@ def status_of(
         journal: of the campaign.
         folder: of the campaign.
         initial: the labels of the beginning, as the journal writes them.
-        measured: how accuracy is measured, in words.
+        settings: of the campaign.
         has_project: whether a round was pushed to a labeling tool.
         agreed: for each round, how many labels of its picks were predicted; None where models are trained.
         next_flags: what the command for the next round takes besides the folder.
-        stop_hints: whether to say when more labels hardly pay.
     """
     measurements, counts, rounds = journal.measurements(), journal.counts(), journal.rounds()
     by_round: dict[int, Counter[str]] = defaultdict(Counter)
@@ -70,12 +70,12 @@ def status_of(
         rounds=tuple(lines),
         classes=tuple(journal.classes()),
         curve=curve,
-        measured=measured,
+        measured=how_measured(settings, n_rounds=len(rounds), audits=audits),
         has_project=has_project,
         given=agreed is not None,
         next_flags=next_flags,
         audits=audits,
-        stability=compare_models(_models_of(journal, len(initial))) if stop_hints else None,
+        stability=compare_models(_models_of(journal, len(initial))) if settings.stop_hints else None,
     )
 
 

@@ -16,6 +16,7 @@ from minmargin.campaign.values import ARROW_TYPES, Kind, from_text, id_array, ki
 from minmargin.data.conversion import is_text
 from minmargin.data.objects import chunks_of
 from minmargin.data.reading import Reading
+from minmargin.data.rows import Rows
 from minmargin.data.schema import as_rows, is_missing, missing_column
 from minmargin.data.thousands import notes_of, with_notes
 from minmargin.errors import InputError
@@ -55,6 +56,16 @@ def with_labels(table: pa.Table, label_column: str, columns: Sequence[str], what
     return table.select(list(columns)).append_column(
         label_column, pa.array(labels, ARROW_TYPES[kind or "text"])
     )
+
+
+def with_others(rows: Rows, table: pa.Table) -> Rows:
+    """Return rows of some columns of a table with its other columns, in the table's order."""
+    if not isinstance(rows, nw.DataFrame):
+        return rows
+    columns = {name: chunks_of(rows[name]) for name in rows.columns}
+    others = {name: columns.get(name, table[name]) for name in table.column_names}
+    joined = pa.table({**others, **columns})
+    return as_rows(with_notes(joined, notes_of(rows.to_native())), "The labeled set")
 
 
 def read_ids(table: pa.Table, source: Any, id_column: str, kind: Kind) -> pa.Array:
