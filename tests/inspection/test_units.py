@@ -15,6 +15,7 @@ from minmargin.inspection.units import other_units
 
 Values = NDArray[np.float64]
 RNG = np.random.default_rng(0)
+BEGIN = RNG.bit_generator.state
 COLUMN = Column("c", "number", "Float64")
 
 #: Laws of numbers as tables have them.
@@ -43,6 +44,11 @@ PICKED: dict[str, Callable[[Values], Values]] = {
     "those on a boundary": lambda place: np.exp(-(((place - 0.7) / 0.15) ** 2) / 2),
     "those of the upper third": lambda place: (place > 2 / 3).astype(float),
 }
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_whatever_was_tested_before() -> None:
+    RNG.bit_generator.state = BEGIN
 
 
 def said_of(labeled: Values, pool: Values) -> str:
@@ -81,9 +87,11 @@ def test_clean_tables_are_hardly_ever_warned_of(
     ],
 )
 def test_units_that_differ_by_a_factor_are_pointed_out(law: str, factor: int, n_labeled: int) -> None:
-    labeled, pool = LAWS[law](n_labeled), LAWS[law](3000)
-    assert said_of(labeled, factor * pool)
-    assert said_of(factor * labeled, pool)
+    """Nearly always, and with 20 labeled rows in three draws of four, whichever of the two files has the larger unit."""
+    least = 15 if n_labeled == 20 else 19
+    draws = [(LAWS[law](n_labeled), LAWS[law](3000)) for _ in range(20)]
+    assert sum(bool(said_of(labeled, factor * pool)) for labeled, pool in draws) >= least
+    assert sum(bool(said_of(factor * labeled, pool)) for labeled, pool in draws) >= least
 
 
 @pytest.mark.parametrize("n_labeled", [20, 60, 400])
