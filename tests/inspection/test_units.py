@@ -87,7 +87,7 @@ def test_clean_tables_are_hardly_ever_warned_of(
     ],
 )
 def test_units_that_differ_by_a_factor_are_pointed_out(law: str, factor: int, n_labeled: int) -> None:
-    """Nearly always, and with 20 labeled rows in three draws of four, whichever of the two files has the larger unit."""
+    """Nearly always, and with 20 labeled rows in three draws of four, whichever file has the larger unit."""
     least = 15 if n_labeled == 20 else 19
     draws = [(LAWS[law](n_labeled), LAWS[law](3000)) for _ in range(20)]
     assert sum(bool(said_of(labeled, factor * pool)) for labeled, pool in draws) >= least
