@@ -63,6 +63,7 @@ ISO = "ISO"
 
 _BLANKS = " \u00a0\u202f"  # where the mark for thousands is a blank, any of these
 PADDED = r"^[+-]?0\d+$"  #: Whole numbers that begin with a zero, which are names.
+_WHOLE = re.compile(r"[+-]?\d+")
 _DAY, _TIME = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 
 
@@ -82,9 +83,9 @@ class Marks:
 
     def __post_init__(self) -> None:
         """Raise an error if numbers could be read in two ways."""
-        if self.decimal not in {".", ","}:
+        if self.decimal not in (".", ","):  # which may be of any type
             raise InputError(f"decimal={self.decimal!r} must be '.' or ','.")
-        if self.thousands not in {"", ".", ",", "'", " "} or self.thousands == self.decimal:
+        if self.thousands not in ("", ".", ",", "'", " ") or self.thousands == self.decimal:
             raise InputError(
                 f"thousands={self.thousands!r} must be one of '.', ',', \"'\" and ' ', and not the decimal mark "
                 f"({self.decimal!r})."
@@ -169,7 +170,16 @@ class Conversion:
         left = self._without_missing(trimmed, trimmed, NO_NUMBERS)
         if self.to == "date" and self.date_format in COUNTED:
             return moments_counted(_numbers(left, self.marks), self.date_format), left
-        return (_numbers(left, self.marks) if self.to == "number" else _dates(left, self.date_format)), left
+        if self.to == "date":
+            return _dates(left, self.date_format), left
+        numbers = _numbers(left, self.marks)
+        codes = [float(each) for each in self.marks.missing if _WHOLE.fullmatch(each)]
+        if codes:  # 99,0 is the 99 that was declared
+            missing = pc.is_in(numbers, value_set=pa.array(codes))
+            numbers, left = (
+                pc.if_else(missing, pa.scalar(None, each.type), each) for each in (numbers, left)
+            )
+        return numbers, left
 
     def _without_missing(
         self, values: pa.ChunkedArray, texts: pa.ChunkedArray, more: tuple[str, ...] = ()

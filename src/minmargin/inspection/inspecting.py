@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -16,6 +17,7 @@ from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Frame, Rows, count_rows
 from minmargin.data.schema import Column
 from minmargin.data.thousands import Points
+from minmargin.errors import InputError
 from minmargin.inspection.classes import find_in_classes
 from minmargin.inspection.findings import Finding, find
 from minmargin.inspection.ids import compare_ids, given_ids, read_ids, repeated_ids
@@ -24,6 +26,7 @@ from minmargin.inspection.points import points_of_labeled, points_of_pool
 from minmargin.inspection.profiles import Profile, Seen, profile_of
 from minmargin.inspection.samples import MOST_ROWS, some_rows
 from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
+from minmargin.labels import is_no_label, list_labels, whole_labels
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import MatchedPool, match_pool
 from minmargin.typing import LabelsLike, PoolLike, RowsLike
@@ -36,6 +39,7 @@ def inspect(
     *,
     features: str | Sequence[str] | None = None,
     id_column: str | None = None,
+    classes: Iterable[object] | None = None,
     reading: Reading | None = None,
 ) -> Inspection:
     """Return how a labeled set, and a pool, would be read, and what looks wrong with them.
@@ -45,7 +49,8 @@ def inspect(
     >>> print(inspect(table, "churned").summary)
     Read 40 labeled rows (no 20, yes 20). Numbers: 'age'. Categories: 'plan'. No features: 'churned'.
 
-    All labeled rows are looked at, and rows from everywhere in the pool.
+    All labeled rows are looked at, and rows from everywhere in the pool. Labels that `select` would refuse are told
+    among what looks wrong, and `refused` is True.
 
     Args:
         X: the labeled rows, as `select` takes them.
@@ -53,19 +58,27 @@ def inspect(
         pool: the candidates, if there are any. Without one, rows of X that have no label are these.
         features: the feature columns; by default all but the label and the id.
         id_column: the column that identifies a row.
+        classes: all classes that may occur; by default those of the labels. What is named is not asked about.
         reading: how columns are to be read, where their types do not tell it.
     """
     partly, said = None, list[str]()
     named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
     not_features = [name for name in named if name is not None]
+    refused = None
     if y is None:
         rows, _ = rows_and_labels(X, None, as_reading(reading))
         table = Table(rows, feature_columns(rows, features, not_features, reading), None)
     else:
         how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
-        partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
-        labeled = LabeledSet.of(X, y, **how, say=said.append) if partly is None else partly.labeled
-        table = Table.of(labeled, ids=given_ids(X, labeled.rows, id_column, labeled.left_out))
+        how["classes"] = list(classes) if isinstance(classes, Iterator) else classes
+        try:
+            partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
+            labeled = LabeledSet.of(X, y, **how, say=said.append) if partly is None else partly.labeled
+            table = Table.of(labeled, ids=given_ids(X, labeled.rows, id_column, labeled.left_out))
+        except InputError as error:
+            rows, given = rows_and_labels(X, y, as_reading(reading))  # raises again what is not about labels
+            table = Table(rows, feature_columns(rows, features, not_features, reading), _count(given))
+            refused = Finding(y if isinstance(y, str) else None, str(error))
     if table.columns is not None:
         names = [column.name for column in table.columns]
         check_one_type_each(cast("Frame", table.rows), names, "the labeled set")
@@ -81,7 +94,27 @@ def inspect(
     seen = look_at(table, matched, reading, id_column=id_column, unused=named)
     # Who selects meets these as errors, and is warned of rows that are left out.
     left_out = [Finding(None, message) for message in said]
-    return replace(seen, findings=(*left_out, *_no_features(table.columns or ()), *seen.findings))
+    return replace(
+        seen,
+        findings=(
+            *([] if refused is None else [refused]),
+            *left_out,
+            *_no_features(table.columns or ()),
+            *seen.findings,
+        ),
+        refused=refused is not None,
+    )
+
+
+def _count(given: Any) -> dict[str, int] | None:
+    """Return how many rows have each label, of labels that are refused; None if they are no list of labels."""
+    try:
+        labels = list_labels(given)
+    except InputError:
+        return None
+    return dict(
+        Counter(str(each) for each in whole_labels([each for each in labels if not is_no_label(each)]))
+    )
 
 
 class Table(NamedTuple):
