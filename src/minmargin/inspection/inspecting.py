@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
@@ -19,6 +20,7 @@ from minmargin.data.schema import Column
 from minmargin.data.thousands import Points
 from minmargin.errors import InputError
 from minmargin.inspection.classes import find_in_classes
+from minmargin.inspection.copies import find_copies
 from minmargin.inspection.findings import Finding, find
 from minmargin.inspection.ids import compare_ids, given_ids, read_ids, repeated_ids
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
@@ -125,12 +127,14 @@ class Table(NamedTuple):
         columns: which of their columns are features; None for an array.
         class_counts: how many rows each class has, if known.
         ids: reads the ids of the rows, for looking at those of the pool; None if they have none, or are not looked at.
+        labels: (N,) those of the rows, if known.
     """
 
     rows: Rows
     columns: tuple[Column, ...] | None
     class_counts: dict[str, int] | None
     ids: Callable[[], pa.ChunkedArray] | None = None
+    labels: NDArray[Any] | None = None
 
     @classmethod
     def of(
@@ -143,15 +147,15 @@ class Table(NamedTuple):
         """Return a labeled set as a table: of its columns those that a learner takes as numbers and categories."""
         counts = dict(zip(map(str, labeled.classes.tolist()), labeled.counts.tolist(), strict=True))
         if intake is None:
-            return cls(labeled.rows, labeled.columns, counts, ids)
+            return cls(labeled.rows, labeled.columns, counts, ids, labeled.y)
         # Others read words, or have ways of their own: nobody knows what would be wrong for them.
         if intake.columns is None or intake.form not in {"table", "matrix"}:
-            return cls(labeled.rows, None, counts, ids)
+            return cls(labeled.rows, None, counts, ids, labeled.y)
         # No learner takes what has no value; that the pool may have one is to be said.
         empty = [
             each for each in labeled.columns or () if each.kind == "empty" and each not in intake.columns
         ]
-        return cls(labeled.rows, (*intake.columns, *empty), counts, ids)
+        return cls(labeled.rows, (*intake.columns, *empty), counts, ids, labeled.y)
 
 
 def look_at(
@@ -208,7 +212,12 @@ def look_at(
         count_rows(table.rows),
         n_pool,
         n_looked_at if n_pool is None else min(n_looked_at, n_pool),
-        (*find_in_classes(table.class_counts or {}), *wrong_ids, *wrong),
+        (
+            *find_in_classes(table.class_counts or {}),
+            *find_copies(table.rows, table.columns, table.labels, id_column),
+            *wrong_ids,
+            *wrong,
+        ),
         n_labeled_there,
     )
 
