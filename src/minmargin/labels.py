@@ -48,6 +48,7 @@ _CODES = frozenset(
     {-1, *(1 - 10**k for k in range(1, 7)), *(10**k - 1 for k in range(2, 7))}
 )  # -1, -9, -99, 99, ...
 _NUMBER = re.compile(r"[+-]?\d{1,6}(\.0*)?")
+_DIGITS = re.compile(r"[+-]?\d")
 _WHOLE_WITH_DECIMALS = re.compile(r"[+-]?\d{1,15}[.,]0+")
 
 
@@ -287,6 +288,8 @@ def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_de
         if any("," in each for each in declared) and are_whole_with_decimals(known):
             whole = listing([each.partition(",")[0] for each in declared], most=3)
             fix = f"use decimal=',' and missing=[{whole}]"
+        if _DIGITS.match(declared[0].strip()):
+            fix += ", which holds for features, too"
     raise InputError(
         f"Labeled row {there[0]:,}{others_too} {what}. If this stands for no label, {fix}; if it is a class, name all "
         f"classes with classes=[...]{also}."

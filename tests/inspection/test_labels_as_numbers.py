@@ -18,8 +18,8 @@ TABLE = pd.DataFrame(
     }
 )
 ASKED = (
-    "Labeled row 2 and 4 others have the label {}, beside labels from {}. If this stands for no label, use {}; if it "
-    "is a class, name all classes with classes=[...]{}."
+    "Labeled row 2 and 4 others have the label {}, beside labels from {}. If this stands for no label, use {}, "
+    "which holds for features, too; if it is a class, name all classes with classes=[...]{}."
 )
 LEFT_OUT = (
     "{} of 60 labeled rows have no label in column 'bought', such as row 2, so they are left out. Label such rows, or "
@@ -70,3 +70,18 @@ def test_other_texts_with_commas_stay_texts(labels: list[str]) -> None:
     table = TABLE.assign(bought=labels * (N // 2))
     found = mm.inspect(table, "bought", reading=mm.Reading(decimal=","))
     assert found.class_counts == dict.fromkeys(labels, N // 2)
+
+
+def test_a_declared_number_among_values_of_features_is_told() -> None:
+    table = TABLE.assign(
+        bought=[0, 1] * (N // 2), days=[*range(60, 118), 99, 99], age=[*range(20, 78), 99, 99]
+    )
+    found = mm.inspect(table, "bought", reading=mm.Reading(missing=99))
+    (finding,) = found.findings
+    assert finding.message == (
+        "missing=['99'] holds for all columns, and so 99 is taken for a missing value in 3 labeled rows of column "
+        "'days', where other values lie below and above it. If it is a value there, give cells that are empty in place "
+        "of what stands for none elsewhere."
+    )
+    usual = table.assign(days=table["age"])  # as it should be
+    assert mm.inspect(usual, "bought", reading=mm.Reading(missing=99)).findings == ()

@@ -51,9 +51,10 @@ def one_to_five(i: int) -> int:
 
 
 def asked(what: str, mark: Any, also: str = "") -> str:
+    features = ", which holds for features, too" if str(mark).lstrip("-").isdigit() else ""
     return (
-        f"Labeled row 3 and 3 others have the label {what}. If this stands for no label, use missing=['{mark}']; "
-        f"if it is a class, name all classes with classes=[...]{also}."
+        f"Labeled row 3 and 3 others have the label {what}. If this stands for no label, use "
+        f"missing=['{mark}']{features}; if it is a class, name all classes with classes=[...]{also}."
     )
 
 
@@ -109,10 +110,8 @@ def test_the_command_line_names_the_flag_that_leaves_them_out(
     shown = capsys.readouterr()
     told = " ".join(shown.out.split())
     assert f"! Labeled row 3 and 3 others have the label {mark!r}" in told
-    assert (
-        f"If this stands for no label, use --missing {flag}; if it is a class, name all classes with --classes"
-        in told
-    )
+    also = "" if flag == "'#NV'" else ", which holds for features, too"
+    assert f"use --missing {flag}{also}; if it is a class, name all classes with --classes NAMES" in told
     assert "column read as missing values" in told
     assert shown.err == ""
     assert command(f"{line} --missing {mark}", monkeypatch) == 0

@@ -24,6 +24,7 @@ from minmargin.inspection.copies import find_copies
 from minmargin.inspection.findings import Finding, find
 from minmargin.inspection.ids import compare_ids, given_ids, read_ids, repeated_ids
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
+from minmargin.inspection.marks import find_declared
 from minmargin.inspection.points import points_of_labeled, points_of_pool
 from minmargin.inspection.profiles import Profile, Seen, profile_of
 from minmargin.inspection.samples import MOST_ROWS, some_rows
@@ -215,6 +216,7 @@ def look_at(
         (
             *find_in_classes(table.class_counts or {}),
             *find_copies(table.rows, table.columns, table.labels, id_column),
+            *find_declared(table.rows, table.columns, reading),
             *wrong_ids,
             *wrong,
         ),
