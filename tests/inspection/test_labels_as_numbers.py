@@ -85,3 +85,13 @@ def test_a_declared_number_among_values_of_features_is_told() -> None:
     )
     usual = table.assign(days=table["age"])  # as it should be
     assert mm.inspect(usual, "bought", reading=mm.Reading(missing=99)).findings == ()
+
+
+def test_labels_with_a_comma_that_is_not_declared_are_told(tmp_path: Path) -> None:
+    table = TABLE.assign(bought=[0.0, None, 1.0] * (N // 3), score=range(N))
+    found = mm.inspect(labeled := written(tmp_path, table), "bought", labeled)
+    assert "Labels '0,0', '1,0' are taken for texts. If they are numbers, use decimal=','." in [
+        each.message for each in found.findings
+    ]
+    declared = mm.inspect(labeled, "bought", labeled, reading=mm.Reading(decimal=","))
+    assert not [each for each in declared.findings if "taken for texts" in each.message]
