@@ -254,7 +254,7 @@ ASKED = (
     ],
 )
 def test_labels_that_may_stand_for_no_label_are_asked_about(y, what, also):
-    assert complaint(X=X[:20], y=y, pool=X) == f"Labeled row 2 has {what}. {ASKED}{also}"
+    assert complaint(X=X[:20], y=y, pool=X) == f"Labeled row 2 and 4 others have {what}. {ASKED}{also}"
 
 
 LEFT_OUT = (
@@ -287,8 +287,8 @@ def test_marks_that_are_declared_are_no_labels(tmp_path):
     reading = mm.Reading(missing="?")
     for given in (table, tmp_path / "labeled.csv"):
         assert complaint(X=given, y="y", pool=FRAME, id_column="id") == (
-            "Labeled row 2 has the label '?'. If this stands for no label, use missing=['?']; if it is a class, name "
-            "all classes with classes=[...]."
+            "Labeled row 2 and 4 others have the label '?'. If this stands for no label, use missing=['?']; if it is a "
+            "class, name all classes with classes=[...]."
         )
         with pytest.warns(mm.DataWarning, match=f"^{re.escape(LEFT_OUT)}$"):
             pick(given, "y", FRAME, id_column="id", reading=reading)

@@ -48,6 +48,8 @@ _CODES = frozenset(
     {-1, *(1 - 10**k for k in range(1, 7)), *(10**k - 1 for k in range(2, 7))}
 )  # -1, -9, -99, 99, ...
 _NUMBER = re.compile(r"[+-]?\d{1,6}(\.0*)?")
+_DIGITS = re.compile(r"[+-]?\d")
+_WHOLE_WITH_DECIMALS = re.compile(r"[+-]?\d{1,15}[.,]0+")
 
 
 def as_labels(y: Any) -> NDArray[Any]:
@@ -272,16 +274,25 @@ def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_de
             return
         others = [name for name in known if name not in marks]
         what, also = (
-            f"the label {marks[0]:.0f}, beside labels from {others[0]} to {others[-1]}",
-            ", or write labels as texts",
+            f"the label {_as_mark(marks[0])}, beside labels from {others[0]} to {others[-1]}",
+            "" if texts else ", or write labels as texts",
         )
-    row = int(np.flatnonzero(codes == known.index(marks[0]))[0])
+    there = np.flatnonzero(codes == known.index(marks[0]))
+    others_too = (
+        f" and {len(there) - 1:,} other{'s' if len(there) > 2 else ''} have" if len(there) > 1 else " has"
+    )
     fix = "drop such rows, or give None, in a file an empty cell, in its place and pick from them with pool=None"
     if can_be_declared and str(marks[0]).strip():
-        fix = f"use missing=[{listing([_as_mark(each) for each in marks], most=3)}]"
+        declared = [_as_mark(each) for each in marks]
+        fix = f"use missing=[{listing(declared, most=3)}]"
+        if any("," in each for each in declared) and are_whole_with_decimals(known):
+            whole = listing([each.partition(",")[0] for each in declared], most=3)
+            fix = f"use decimal=',' and missing=[{whole}]"
+        if _DIGITS.match(declared[0].strip()):
+            fix += ", which holds for features, too"
     raise InputError(
-        f"Labeled row {row:,} has {what}. If this stands for no label, {fix}; if it is a class, name all classes with "
-        f"classes=[...]{also}."
+        f"Labeled row {there[0]:,}{others_too} {what}. If this stands for no label, {fix}; if it is a class, name all "
+        f"classes with classes=[...]{also}."
     )
 
 
@@ -302,6 +313,9 @@ def _marks_among(texts: list[str]) -> list[str]:
 
 def _codes_among(known: list[Any]) -> list[Any]:
     """Return numbers that many write for a missing value, far from all others: negative ones, or 99, 999, ..."""
+    if are_whole_with_decimals(known):
+        numbers = {float(text.replace(",", ".")): text for text in known}
+        return [numbers[each] for each in _codes_among(sorted(numbers))]
     if type(known[0]) not in {int, float}:
         return []
     below = [each for each in known if each < 0]
@@ -312,6 +326,11 @@ def _codes_among(known: list[Any]) -> list[Any]:
     if last in _CODES and len(before) > 1 and last - before[0] > before[0] - before[-1] and before[-1] >= 0:
         return [last]
     return []
+
+
+def are_whole_with_decimals(names: Sequence[Any]) -> bool:
+    """Return whether all are texts of whole numbers that end with ,0 or .0: once they were numbers in a program."""
+    return all(isinstance(name, str) and _WHOLE_WITH_DECIMALS.fullmatch(name.strip()) for name in names)
 
 
 def _kind(value: Any) -> str:

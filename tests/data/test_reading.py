@@ -230,3 +230,45 @@ def test_days_of_a_csv_file_are_features_without_being_declared(
         "Column 'day' is Datetime(time_unit='us', time_zone=None), which is not a number. Use preprocess='auto', which "
         "makes numbers of dates, leave it out with features=[...], or use a scikit-learn pipeline that encodes it."
     )
+
+
+@pytest.mark.parametrize("missing", [99, [99], 99.0, [np.int64(99)], "99", ["99"]])
+def test_numbers_that_stand_for_a_missing_value_are_their_texts(missing: Any) -> None:
+    assert mm.Reading(missing=missing).missing == ("99",)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"category": 3}, "category=3 has to name columns, by texts. Use category=['3'], say."),
+        ({"number": ["a", 1]}, "number=['a', 1] has to name columns, by texts. Use number=['1'], say."),
+        ({"text": 2.5}, "text=2.5 has to name columns, by texts. Use text=['2.5'], say."),
+        ({"date": ["a", 1]}, "date=['a', 1] has to name columns, by texts. Use date=['1'], say."),
+        ({"date": {1: "unix"}}, "date={1: 'unix'} has to name columns, by texts. Use date=['1'], say."),
+        (
+            {"date": {"a": 1}},
+            "date has the form 1 for column 'a', which is no text. Use date={'a': '%Y-%m-%d'}, say.",
+        ),
+        ({"drop": None}, "drop=None has to name columns, by texts. Use drop=['None'], say."),
+        ({"decimal": 1}, "decimal=1 must be '.' or ','."),
+        ({"decimal": ["."]}, "decimal=['.'] must be '.' or ','."),
+        (
+            {"thousands": ["."]},
+            "thousands=['.'] must be one of '.', ',', \"'\" and ' ', and not the decimal mark ('.').",
+        ),
+        *(
+            (
+                {"missing": [value]},
+                (
+                    f"missing=[{value!r}] has {value!r}, which is no text and no number. Give the texts that stand for "
+                    "a missing value, such as missing=['?']; None and NaN are missing anyway."
+                ),
+            )
+            for value in (None, float("nan"), True, ("a",))
+        ),
+    ],
+)
+def test_what_names_no_columns_and_no_texts_is_refused(said: dict[str, Any], message: str) -> None:
+    with pytest.raises(mm.InputError) as caught:
+        mm.Reading(**said)
+    assert str(caught.value) == message

@@ -162,12 +162,13 @@ def test_a_class_with_one_row_is_pointed_out(labels: list[str], message: str) ->
 def test_labels_that_may_stand_for_none_are_asked_about(mark: str) -> None:
     labels = ["no", "yes", mark] * 20
     table = TABLE.assign(y=labels)
-    with pytest.raises(mm.InputError) as caught:
-        mm.inspect(table, "y")
-    assert str(caught.value) == (
-        f"Labeled row 2 has the label {mark!r}. If this stands for no label, use missing=[{mark!r}]; if it is a class, "
-        "name all classes with classes=[...]."
+    found = mm.inspect(table, "y")
+    assert found.findings[0].message == (
+        f"Labeled row 2 and 19 others have the label {mark!r}. If this stands for no label, use missing=[{mark!r}]; if "
+        "it is a class, name all classes with classes=[...]."
     )
+    assert found.refused
+    assert not mm.inspect(table, "y", classes=["no", "yes", mark]).refused
     assert mm.inspect(table, "y", reading=mm.Reading(missing=mark)).title == (
         "40 labeled rows (no 20, yes 20) and 20 pool rows."
     )

@@ -36,9 +36,9 @@ def read_rows(source: Any, what: str, reading: Reading, label_column: str | None
     table = pa.table({name: _decoded(chunks_of(rows[name], inside)) for name in rows.columns})
     if rows.implementation.is_pyarrow():
         table = with_notes(table, notes_of(rows.to_native()))
-    if label_column in rows.columns and reading.marks.missing:
-        labels = pa.array(reading.labels(rows[label_column]))
-        table = table.set_column(table.column_names.index(label_column), label_column, labels)
+    labels = reading.labels(rows[label_column]) if label_column in rows.columns else None
+    if isinstance(labels, list):  # which differ from those that were read
+        table = table.set_column(table.column_names.index(label_column), label_column, pa.array(labels))
     return table
 
 

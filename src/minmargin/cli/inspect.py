@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from minmargin.cli.app import app
 from minmargin.cli.flags import with_flags
-from minmargin.cli.options import AsJson, Features, MaybeLabelColumn, one_or_all, split
+from minmargin.cli.options import AsJson, EveryClass, Features, MaybeLabelColumn, one_or_all, split
 from minmargin.cli.reading import with_reading
 from minmargin.cli.show import make_console
 from minmargin.cli.tables import show_table
@@ -37,21 +37,28 @@ def inspect_command(
     label_column: MaybeLabelColumn = None,
     id_column: Annotated[str | None, typer.Option(help="The column that identifies a row.")] = None,
     features: Features = None,
+    classes: EveryClass = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how tables would be read, column by column, and what looks wrong with them."""
+    """Show how tables would be read, column by column, and what looks wrong with them.
+
+    It exits with 1 where select would refuse the labels.
+    """
     found = inspect(
         files[0],
         label_column,
         one_or_all(files[1:]) if files[1:] else None,
         features=split(features),
         id_column=id_column,
+        classes=split(classes),
         reading=reading,
     )
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
         _show(found, make_console(quiet=False))
+    if found.refused:
+        raise typer.Exit(1)
 
 
 def _show(found: Inspection, console: Console) -> None:

@@ -136,6 +136,13 @@ Replace = Annotated[
 NewClasses = Annotated[
     bool, typer.Option("--new-classes", help="Let classes come up that the campaign does not know.")
 ]
+EveryClass = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="All classes that may occur, labeled or not, comma-separated or repeated; default: the labels.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for machines.")]
 
 

@@ -33,6 +33,7 @@ from minmargin.cli.options import (
     DeviceOption,
     Distinct,
     EngineOption,
+    EveryClass,
     Features,
     LearnerOption,
     LearnerOptions,
@@ -99,13 +100,7 @@ def select_command(
     base: BaseColumns = None,
     batch_size: BatchSize,
     out: Annotated[Path, typer.Option(help="Where the batch goes: .parquet, .csv, .jsonl or .feather.")],
-    classes: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="All classes that may occur, labeled or not, comma-separated or repeated; default: the labels.",
-        ),
-    ] = None,
+    classes: EveryClass = None,
     strategy: StrategyOption = "min-margin",
     strategy_option: StrategyOptions = None,
     learner: LearnerOption = "logistic",

@@ -63,6 +63,7 @@ ISO = "ISO"
 
 _BLANKS = " \u00a0\u202f"  # where the mark for thousands is a blank, any of these
 PADDED = r"^[+-]?0\d+$"  #: Whole numbers that begin with a zero, which are names.
+WHOLE = re.compile(r"[+-]?\d+")
 _DAY, _TIME = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 
 
@@ -82,9 +83,9 @@ class Marks:
 
     def __post_init__(self) -> None:
         """Raise an error if numbers could be read in two ways."""
-        if self.decimal not in {".", ","}:
+        if self.decimal not in (".", ","):  # which may be of any type
             raise InputError(f"decimal={self.decimal!r} must be '.' or ','.")
-        if self.thousands not in {"", ".", ",", "'", " "} or self.thousands == self.decimal:
+        if self.thousands not in ("", ".", ",", "'", " ") or self.thousands == self.decimal:
             raise InputError(
                 f"thousands={self.thousands!r} must be one of '.', ',', \"'\" and ' ', and not the decimal mark "
                 f"({self.decimal!r})."
@@ -124,7 +125,7 @@ class Conversion:
 
     def __call__(self, values: pa.ChunkedArray, where: Callable[[int], str]) -> pa.ChunkedArray:
         """Return the values as they are read; `where` names the cell at a place, for the error if it does not fit."""
-        read, left = self._read(values)
+        read, left = self.read(values)
         wrong = pc.and_(pc.is_null(read), pc.is_valid(left)).to_numpy()
         if wrong.any():
             place = int(wrong.argmax())
@@ -144,7 +145,7 @@ class Conversion:
 
     def fits(self, values: pa.ChunkedArray) -> bool:
         """Return whether there are values, and all can be read so without a doubt: 007 is a name."""
-        read, left = self._read(values)
+        read, left = self.read(values)
         n_left = len(left) - left.null_count
         padded = (
             self.to == "number"
@@ -153,7 +154,7 @@ class Conversion:
         )
         return n_left > 0 and len(read) - read.null_count == n_left and not padded
 
-    def _read(self, values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    def read(self, values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
         """Return values as they are read, null where that cannot be, and those that must be: all but missing ones."""
         kind = values.type
         if self.to == "date" and pa.types.is_temporal(kind):
@@ -169,7 +170,16 @@ class Conversion:
         left = self._without_missing(trimmed, trimmed, NO_NUMBERS)
         if self.to == "date" and self.date_format in COUNTED:
             return moments_counted(_numbers(left, self.marks), self.date_format), left
-        return (_numbers(left, self.marks) if self.to == "number" else _dates(left, self.date_format)), left
+        if self.to == "date":
+            return _dates(left, self.date_format), left
+        numbers = _numbers(left, self.marks)
+        codes = [float(each) for each in self.marks.missing if WHOLE.fullmatch(each)]
+        if codes:  # 99,0 is the 99 that was declared
+            missing = pc.is_in(numbers, value_set=pa.array(codes))
+            numbers, left = (
+                pc.if_else(missing, pa.scalar(None, each.type), each) for each in (numbers, left)
+            )
+        return numbers, left
 
     def _without_missing(
         self, values: pa.ChunkedArray, texts: pa.ChunkedArray, more: tuple[str, ...] = ()

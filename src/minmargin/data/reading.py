@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -59,8 +60,10 @@ class Reading:
     def __post_init__(self) -> None:
         """Raise an error if a column is declared twice."""
         formats = dict(self.date) if isinstance(self.date, Mapping) else {}
-        for name in ("number", "category", "text", "date", "drop", "missing"):
-            object.__setattr__(self, name, _names(getattr(self, name)))
+        _check_forms(formats)
+        for name in ("number", "category", "text", "date", "drop"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        object.__setattr__(self, "missing", _texts(self.missing))
         object.__setattr__(self, "_formats", formats)
         object.__setattr__(self, "marks", Marks(self.decimal, self.thousands, tuple(self.missing)))
         names = [each for _, columns in self._columns() for each in columns]
@@ -119,9 +122,10 @@ class Reading:
         return self.marks == Marks() and self.declared(column) is None
 
     def labels(self, values: nw.Series[Any]) -> Any:
-        """Return labels in their own container, without those that stand for none."""
+        """Return labels in their own container, or as a list: numbers as numbers, and None for those that are none."""
+        written = self._written_with_commas(values) if self.decimal == "," else None
         if not self.marks.missing:
-            return values.to_native()
+            return values.to_native() if written is None else written
         marks = set(self.marks.missing)
         numbers = {float(each) for each in marks if re.fullmatch(Marks().number, each)}
 
@@ -130,7 +134,22 @@ class Reading:
                 return label.strip() in marks
             return isinstance(label, (int, float)) and not isinstance(label, bool) and label in numbers
 
-        return [None if is_none(each) else each for each in values.to_list()]
+        return [
+            None if is_none(each) else each for each in (values.to_list() if written is None else written)
+        ]
+
+    def _written_with_commas(self, values: nw.Series[Any]) -> list[float | int | None] | None:
+        """Return the numbers that labels are texts of, whole ones as such; None if any is another text."""
+        texts = values.to_list()
+        known = [each for each in texts if each is not None]
+        if not all(isinstance(each, str) for each in known) or not any("," in each for each in known):
+            return None
+        chunked, as_numbers = pa.chunked_array([texts], pa.string()), Conversion("number", self.marks)
+        if not as_numbers.fits(chunked):
+            return None
+        numbers = as_numbers(chunked, str).to_pylist()
+        whole = all(each is None or each.is_integer() for each in numbers)
+        return [int(each) if whole and each is not None else each for each in numbers]
 
     def only(self, columns: Container[str]) -> Reading:
         """Return what is said of these columns, as features, and the marks."""
@@ -161,8 +180,39 @@ class Reading:
         }
 
 
-def _names(given: Mapping[str, str] | Iterable[str] | str) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(argument: str, given: Any) -> tuple[str, ...]:
+    """Return the columns that an argument names."""
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else None
+    wrong = [given] if names is None else [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise InputError(
+            f"{argument}={given!r} has to name columns, by texts. Use {argument}=[{str(wrong[0])!r}], say."
+        )
+    return names or ()
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    """Return the texts that stand for a missing value; numbers as they are written."""
+    marks = (
+        [given] if isinstance(given, (str, int, float)) or not isinstance(given, Iterable) else list(given)
+    )
+    plain = [each.item() if isinstance(each, np.generic) else each for each in marks]
+    for each in plain:
+        if isinstance(each, bool) or not isinstance(each, (str, int, float)) or each != each:
+            raise InputError(
+                f"missing={given!r} has {each!r}, which is no text and no number. Give the texts that stand for a "
+                "missing value, such as missing=['?']; None and NaN are missing anyway."
+            )
+    return tuple(each if isinstance(each, str) else f"{each:.15g}" for each in plain)
+
+
+def _check_forms(formats: Mapping[Any, Any]) -> None:
+    for name, form in formats.items():
+        if not isinstance(form, str):
+            raise InputError(
+                f"date has the form {form!r} for column {name!r}, which is no text. Use date={{{str(name)!r}: "
+                "'%Y-%m-%d'}, say."
+            )
 
 
 def _date_format(column: str, values: pa.ChunkedArray, marks: Marks) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minmargin.errors import listing, nearest
 from minmargin.inspection.findings import Finding
+from minmargin.labels import are_whole_with_decimals
 
 _MANY = 10  # rows of a class
 _NO_CLASSES = {"None", "none", "missing", "unlabeled", "unlabelled", "not labeled", "undefined"}
@@ -15,7 +16,12 @@ def find_in_classes(counts: dict[str, int]) -> list[Finding]:
     groups = _respelled(counts)
     respelled = {name for group in groups for name in group}
     found = [_of_respelled(groups)] if groups else []
-    return [*found, *_words_for_none(counts), *_rare_classes(counts, known=respelled)]
+    return [
+        *found,
+        *_numbers_as_texts(counts),
+        *_words_for_none(counts),
+        *_rare_classes(counts, known=respelled),
+    ]
 
 
 def _respelled(counts: dict[str, int]) -> list[list[str]]:
@@ -36,6 +42,14 @@ def _of_respelled(groups: list[list[str]]) -> Finding:
         f"Classes {listing(first)} differ by capitals or blanks alone, and count as {len(first)} classes.{others} "
         "Spell them alike.",
     )
+
+
+def _numbers_as_texts(counts: dict[str, int]) -> list[Finding]:
+    """Return a finding for classes that all are whole numbers with a decimal comma, as pandas writes gaps."""
+    if not counts or not are_whole_with_decimals([*counts]) or not all("," in name for name in counts):
+        return []
+    names = listing(sorted(counts), most=4)
+    return [Finding(None, f"Labels {names} are taken for texts. If they are numbers, use decimal=','.")]
 
 
 def _words_for_none(counts: dict[str, int]) -> list[Finding]:

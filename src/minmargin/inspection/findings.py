@@ -16,7 +16,7 @@ from minmargin.errors import listing
 from minmargin.inspection.dates import dates_as_numbers
 from minmargin.inspection.pairs import gone_from_the_pool, missing_in_one, of_another_time, unknown_categories
 from minmargin.inspection.points import points_between_thousands
-from minmargin.inspection.profiles import Seen
+from minmargin.inspection.profiles import Profile, Seen
 from minmargin.inspection.texts import (
     dates_as_texts,
     marks_among_categories,
@@ -27,6 +27,7 @@ from minmargin.inspection.texts import (
 from minmargin.inspection.units import other_units
 
 _FEW_ROWS = 20  # in fewer, chance explains nearly anything
+_SHARE_DIFFERENT = 0.95  # of ids, where some rows are in a table twice
 _MANY_COLUMNS = 3  # with the same fault: more messages than these, and nobody reads the others
 _CODES = {
     *(-(10.0**k - 1) for k in range(1, 7)),
@@ -53,21 +54,29 @@ class Finding(NamedTuple):
 
 
 def _looks_like_an_id(seen: Seen) -> Iterator[str]:
-    """Whole numbers that identify rows."""
+    """Whole numbers that identify rows. A few rows may be there twice."""
     labeled, numbers = seen.labeled, seen.labeled.numbers
-    if (
-        numbers is None
-        or not numbers.whole
-        or labeled.n_rows < _FEW_ROWS
-        or labeled.n_different < labeled.n_rows
-    ):
+    if numbers is None or not numbers.whole or labeled.n_known < _FEW_ROWS:
+        return
+    every = labeled.n_different == labeled.n_rows
+    repeated = not labeled.n_missing and _nearly_all_different(labeled) and _nearly_all_different(seen.pool)
+    if not every and not repeated:
         return
     if numbers.even or _ID_NAME.search(seen.column.name):
+        where = f"each of the {labeled.n_rows:,} labeled rows"
+        if not every:
+            where = f"nearly every labeled row, {labeled.n_different:,} in {labeled.n_known:,}"
         yield (
-            f"Column {seen.name!r} is a feature, and has a different whole number in each of the "
-            f"{labeled.n_rows:,} labeled rows. If it identifies rows, name it as id_column, or use "
-            f"drop=[{seen.name!r}]."
+            f"Column {seen.name!r} is a feature, and has a different whole number in {where}. If it identifies rows, "
+            f"name it as id_column, or use drop=[{seen.name!r}]."
         )
+
+
+def _nearly_all_different(profile: Profile | None) -> bool:
+    """Return whether nearly all known values are different; those of no pool may be."""
+    if profile is None:
+        return True
+    return profile.n_different >= max(_SHARE_DIFFERENT * profile.n_known, _FEW_ROWS)
 
 
 def _stands_for_missing(seen: Seen) -> Iterator[str]:

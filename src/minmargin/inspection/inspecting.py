@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from minmargin.data.conversion import is_text
 from minmargin.data.intake import Intake
@@ -16,14 +18,18 @@ from minmargin.data.reading import Reading, as_reading
 from minmargin.data.rows import Frame, Rows, count_rows
 from minmargin.data.schema import Column
 from minmargin.data.thousands import Points
+from minmargin.errors import InputError
 from minmargin.inspection.classes import find_in_classes
+from minmargin.inspection.copies import find_copies
 from minmargin.inspection.findings import Finding, find
 from minmargin.inspection.ids import compare_ids, given_ids, read_ids, repeated_ids
 from minmargin.inspection.inspection import IDENTIFIES, ColumnSeen, Inspection
+from minmargin.inspection.marks import find_declared
 from minmargin.inspection.points import points_of_labeled, points_of_pool
 from minmargin.inspection.profiles import Profile, Seen, profile_of
 from minmargin.inspection.samples import MOST_ROWS, some_rows
 from minmargin.labeled import LabeledSet, feature_columns, rows_and_labels
+from minmargin.labels import is_no_label, list_labels, whole_labels
 from minmargin.partly_labeled import PartlyLabeled
 from minmargin.pools import MatchedPool, match_pool
 from minmargin.typing import LabelsLike, PoolLike, RowsLike
@@ -36,6 +42,7 @@ def inspect(
     *,
     features: str | Sequence[str] | None = None,
     id_column: str | None = None,
+    classes: Iterable[object] | None = None,
     reading: Reading | None = None,
 ) -> Inspection:
     """Return how a labeled set, and a pool, would be read, and what looks wrong with them.
@@ -45,7 +52,8 @@ def inspect(
     >>> print(inspect(table, "churned").summary)
     Read 40 labeled rows (no 20, yes 20). Numbers: 'age'. Categories: 'plan'. No features: 'churned'.
 
-    All labeled rows are looked at, and rows from everywhere in the pool.
+    All labeled rows are looked at, and rows from everywhere in the pool. Labels that `select` would refuse are told
+    among what looks wrong, and `refused` is True.
 
     Args:
         X: the labeled rows, as `select` takes them.
@@ -53,19 +61,27 @@ def inspect(
         pool: the candidates, if there are any. Without one, rows of X that have no label are these.
         features: the feature columns; by default all but the label and the id.
         id_column: the column that identifies a row.
+        classes: all classes that may occur; by default those of the labels. What is named is not asked about.
         reading: how columns are to be read, where their types do not tell it.
     """
     partly, said = None, list[str]()
     named = {id_column: IDENTIFIES, y if isinstance(y, str) else None: "no: it is the label"}
     not_features = [name for name in named if name is not None]
+    refused = None
     if y is None:
         rows, _ = rows_and_labels(X, None, as_reading(reading))
         table = Table(rows, feature_columns(rows, features, not_features, reading), None)
     else:
         how: dict[str, Any] = {"features": features, "not_features": not_features, "reading": reading}
-        partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
-        labeled = LabeledSet.of(X, y, **how, say=said.append) if partly is None else partly.labeled
-        table = Table.of(labeled, ids=given_ids(X, labeled.rows, id_column, labeled.left_out))
+        how["classes"] = list(classes) if isinstance(classes, Iterator) else classes
+        try:
+            partly = PartlyLabeled.if_so(X, y, **how) if pool is None else None
+            labeled = LabeledSet.of(X, y, **how, say=said.append) if partly is None else partly.labeled
+            table = Table.of(labeled, ids=given_ids(X, labeled.rows, id_column, labeled.left_out))
+        except InputError as error:
+            rows, given = rows_and_labels(X, y, as_reading(reading))  # raises again what is not about labels
+            table = Table(rows, feature_columns(rows, features, not_features, reading), _count(given))
+            refused = Finding(y if isinstance(y, str) else None, str(error))
     if table.columns is not None:
         names = [column.name for column in table.columns]
         check_one_type_each(cast("Frame", table.rows), names, "the labeled set")
@@ -81,7 +97,27 @@ def inspect(
     seen = look_at(table, matched, reading, id_column=id_column, unused=named)
     # Who selects meets these as errors, and is warned of rows that are left out.
     left_out = [Finding(None, message) for message in said]
-    return replace(seen, findings=(*left_out, *_no_features(table.columns or ()), *seen.findings))
+    return replace(
+        seen,
+        findings=(
+            *([] if refused is None else [refused]),
+            *left_out,
+            *_no_features(table.columns or ()),
+            *seen.findings,
+        ),
+        refused=refused is not None,
+    )
+
+
+def _count(given: Any) -> dict[str, int] | None:
+    """Return how many rows have each label, of labels that are refused; None if they are no list of labels."""
+    try:
+        labels = list_labels(given)
+    except InputError:
+        return None
+    return dict(
+        Counter(str(each) for each in whole_labels([each for each in labels if not is_no_label(each)]))
+    )
 
 
 class Table(NamedTuple):
@@ -92,12 +128,14 @@ class Table(NamedTuple):
         columns: which of their columns are features; None for an array.
         class_counts: how many rows each class has, if known.
         ids: reads the ids of the rows, for looking at those of the pool; None if they have none, or are not looked at.
+        labels: (N,) those of the rows, if known.
     """
 
     rows: Rows
     columns: tuple[Column, ...] | None
     class_counts: dict[str, int] | None
     ids: Callable[[], pa.ChunkedArray] | None = None
+    labels: NDArray[Any] | None = None
 
     @classmethod
     def of(
@@ -110,15 +148,15 @@ class Table(NamedTuple):
         """Return a labeled set as a table: of its columns those that a learner takes as numbers and categories."""
         counts = dict(zip(map(str, labeled.classes.tolist()), labeled.counts.tolist(), strict=True))
         if intake is None:
-            return cls(labeled.rows, labeled.columns, counts, ids)
+            return cls(labeled.rows, labeled.columns, counts, ids, labeled.y)
         # Others read words, or have ways of their own: nobody knows what would be wrong for them.
         if intake.columns is None or intake.form not in {"table", "matrix"}:
-            return cls(labeled.rows, None, counts, ids)
+            return cls(labeled.rows, None, counts, ids, labeled.y)
         # No learner takes what has no value; that the pool may have one is to be said.
         empty = [
             each for each in labeled.columns or () if each.kind == "empty" and each not in intake.columns
         ]
-        return cls(labeled.rows, (*intake.columns, *empty), counts, ids)
+        return cls(labeled.rows, (*intake.columns, *empty), counts, ids, labeled.y)
 
 
 def look_at(
@@ -175,7 +213,13 @@ def look_at(
         count_rows(table.rows),
         n_pool,
         n_looked_at if n_pool is None else min(n_looked_at, n_pool),
-        (*find_in_classes(table.class_counts or {}), *wrong_ids, *wrong),
+        (
+            *find_in_classes(table.class_counts or {}),
+            *find_copies(table.rows, table.columns, table.labels, id_column),
+            *find_declared(table.rows, table.columns, reading),
+            *wrong_ids,
+            *wrong,
+        ),
         n_labeled_there,
     )
 

@@ -69,6 +69,7 @@ class Inspection:
         n_looked_at: how many of them were looked at.
         findings: what looks wrong.
         n_labeled_in_pool: how many rows of the pool have the id of a labeled row, as far as ids were looked at.
+        refused: whether the labels are such that `select` would raise an error, which is the first of the findings.
     """
 
     columns: tuple[ColumnSeen, ...]
@@ -78,6 +79,7 @@ class Inspection:
     n_looked_at: int
     findings: tuple[Finding, ...]
     n_labeled_in_pool: int = 0
+    refused: bool = False
 
     @property
     def summary(self) -> str:
