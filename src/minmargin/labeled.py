@@ -110,7 +110,7 @@ class LabeledSet:
         labels = as_labels(given)
         known, codes = encode_labels(labels, count_rows(rows))
         if classes is None:
-            ask_about_marks(known, codes, can_be_declared=isinstance(y, str))
+            ask_about_marks(known, codes, can_be_declared=isinstance(y, str), without=unlabeled)
         else:
             every = as_classes(classes, known, "The labeled set has label")
             known, codes = every, np.searchsorted(every, known)[codes]

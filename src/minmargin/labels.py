@@ -256,11 +256,17 @@ def _fits_into_arrow(value: Any) -> bool:
         return isinstance(value, int)
 
 
-def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_declared: bool) -> None:
+def ask_about_marks(
+    classes: NDArray[Any],
+    codes: NDArray[np.intp],
+    *,
+    can_be_declared: bool,
+    without: NDArray[np.int64] | None = None,
+) -> None:
     """Raise an error for a class that many write for rows without a label: -1 before 0, 1, ..., blanks, or a mark.
 
     Two classes -1 and 1 are usual, and are let through. `can_be_declared` says whether what is declared to stand for a
-    missing value is no label.
+    missing value is no label. `without` are the numbers of rows that were left out before, as they were given.
     """
     known = classes.tolist()
     texts = [name for name in known if isinstance(name, str)]
@@ -278,6 +284,8 @@ def ask_about_marks(classes: NDArray[Any], codes: NDArray[np.intp], *, can_be_de
             "" if texts else ", or write labels as texts",
         )
     there = np.flatnonzero(codes == known.index(marks[0]))
+    if without is not None:
+        there = np.delete(np.arange(len(codes) + len(without)), without)[there]
     others_too = (
         f" and {len(there) - 1:,} other{'s' if len(there) > 2 else ''} have" if len(there) > 1 else " has"
     )

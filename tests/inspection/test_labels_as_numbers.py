@@ -18,7 +18,7 @@ TABLE = pd.DataFrame(
     }
 )
 ASKED = (
-    "Labeled row 2 and 4 others have the label {}, beside labels from {}. If this stands for no label, use {}, "
+    "Labeled row 3 and 4 others have the label {}, beside labels from {}. If this stands for no label, use {}, "
     "which holds for features, too; if it is a class, name all classes with classes=[...]{}."
 )
 LEFT_OUT = (
