@@ -21,6 +21,9 @@ from minmargin.inspection.findings import Finding
 
 _FEW_VALUES = 10  # of a column: flags tell no rows apart, however many there are
 _BY_CHANCE = 0.05  # pairs of equal rows
+_FEWEST = (
+    3  # copies with the same label: columns that go together make one or two by chance, as those of iris do
+)
 _MOST = 0.1  # of the rows: where there are more copies, the columns are those of few things
 _Pairs: TypeAlias = list[tuple[int, int]]
 _MEND = "No model can learn both: mend one of them, or drop both."
@@ -102,11 +105,10 @@ def _of_features(groups: NDArray[np.int64], labels: NDArray[np.generic]) -> list
             f"{rows} the features of an earlier one, and another label, such as rows {one:,} and {other:,} of those "
             f"with a label ({labels[[one, other]].tolist()[0]!r} and {labels[[one, other]].tolist()[1]!r}). {_MEND}"
         )
-    if same:
+    if len(same) >= _FEWEST:
         one, other = same[0]
-        rows = "1 labeled row is a copy" if len(same) == 1 else f"{len(same):,} labeled rows are copies"
         found.append(
-            f"{rows} of an earlier one in all features and in the label, such as row {other:,} of row {one:,} of those "
+            f"{len(same):,} labeled rows are copies of an earlier one in all features and in the label, such as row {other:,} of row {one:,} of those "
             "with a label. Copies count more than once: drop them, if they are of one thing."
         )
     return [Finding(None, message) for message in found]
