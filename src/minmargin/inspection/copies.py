@@ -108,8 +108,9 @@ def _of_features(groups: NDArray[np.int64], labels: NDArray[np.generic]) -> list
     if len(same) >= _FEWEST:
         one, other = same[0]
         found.append(
-            f"{len(same):,} labeled rows are copies of an earlier one in all features and in the label, such as row {other:,} of row {one:,} of those "
-            "with a label. Copies count more than once: drop them, if they are of one thing."
+            f"{len(same):,} labeled rows are copies of an earlier one in all features and in the label, such as row "
+            f"{other:,} of row {one:,} of those with a label. Copies count more than once: drop them, if they are of "
+            "one thing."
         )
     return [Finding(None, message) for message in found]
 
