@@ -91,6 +91,8 @@ def test_where_accuracy_is_clearly_above_the_guess_the_guess_is_named_all_the_sa
     assert status.notes() == ["Forecast: cannot tell yet. It takes 4 measured models, and there are 2."]
     longer = bank(*[(870, 56 + step) for step in range(5)])
     assert longer.notes()[0].endswith(" It is of accuracy, which tells little of the rarer classes.")
+    audited = replace(longer, audits=tuple(audit(number, MIXED) for number in range(1, 5)))
+    assert " It goes by the held-out rows, and not by the audits. It is of accuracy," in audited.notes()[-1]
 
 
 def test_a_guess_that_is_no_worse_is_named_where_classes_are_even_too_and_accuracy_leads():

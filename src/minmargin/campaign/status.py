@@ -216,9 +216,12 @@ class Status:
         if self.forecast is None:
             there = "is 1" if n_points == 1 else f"are {n_points}"
             return [f"Forecast: cannot tell yet. It takes {LEAST_POINTS} measured models, and there {there}."]
-        if self.skew is None:
-            return [self.forecast.sentence]
-        return [f"{self.forecast.sentence} It is of accuracy, which tells little of the rarer classes."]
+        said = [self.forecast.sentence]
+        if known_audits(self.audits) and any(each.way == "held-out" for each in self.curve):
+            said.append("It goes by the held-out rows, and not by the audits.")
+        if self.skew is not None:
+            said.append("It is of accuracy, which tells little of the rarer classes.")
+        return [" ".join(said)]
 
     def _settled(self) -> list[str]:
         """Return how far successive models agree, where that is no reason to stop."""
