@@ -89,16 +89,7 @@ def draw_curve(status: Status, *, held_out: bool) -> Markup:
             label=lead.name,
         )
         if beside is not None:
-            axes.plot(
-                beside.labels,
-                beside.scores,
-                color=COLORS["muted"],
-                marker="o",
-                markersize=3.0,
-                linewidth=1.2,
-                label=beside.name,
-            )
-            _draw_guess(axes, status.curve[-1])
+            _draw_beside(axes, beside, status.curve[-1], linewidth=1.2)
             _name_lines(figure, axes, lead.name)
         bottom, top = axes.get_ylim()
         axes.set_ylim(widened(bottom, top, least=SPAN))
@@ -128,16 +119,7 @@ def draw_audit(status: Status) -> Markup:
             label=lead.name,
         )
         if beside is not None:
-            axes.plot(
-                beside.labels,
-                beside.scores,
-                color=COLORS["muted"],
-                marker="o",
-                markersize=3.0,
-                linewidth=0,
-                label=beside.name,
-            )
-            _draw_guess(axes, status.audited)
+            _draw_beside(axes, beside, status.audited, linewidth=0)
             _name_lines(figure, axes, lead.name)
         elif len(set(lead.labels)) >= LEAST_POINTS:
             curve = fit_curve(
@@ -151,10 +133,12 @@ def draw_audit(status: Status) -> Markup:
         return inline(figure, lead.describe(f"{lead.name.capitalize()} by audit,"))
 
 
-def _draw_guess(axes: Any, measured: Measurement | Estimate) -> None:
-    """Draw the accuracy of always naming the most common class."""
+def _draw_beside(axes: Any, beside: Series, measured: Measurement | Estimate, *, linewidth: float) -> None:
+    """Draw the score that does not lead, and the accuracy of always naming the most common class."""
     from minmargin.report.drawing import COLORS  # noqa: PLC0415 - an extra
 
+    look = {"color": COLORS["muted"], "marker": "o", "markersize": 3.0}
+    axes.plot(beside.labels, beside.scores, **look, linewidth=linewidth, label=beside.name)
     rating = rating_of(measured)
     if rating is not None:
         label = "accuracy of always naming the most common class"
